@@ -1,0 +1,25 @@
+"""Layer fusion: tensors in, tensors out. Imports torch (and jaxtyping, for the shapes) and nothing else."""
+
+from dlfa_adapters.fusion.aif import AIF
+from dlfa_adapters.fusion.base import Fusion
+from dlfa_adapters.fusion.build import FUSIONS, make_fusion
+from dlfa_adapters.fusion.controls import ConcatMLP, OneLayer, ScalarMix
+from dlfa_adapters.fusion.dlfa import DLFA
+from dlfa_adapters.fusion.norm import MaskedBatchNorm
+from dlfa_adapters.fusion.select import FuseLayer, check_fuse_layer, select_states, state_indices
+
+__all__ = [
+    "AIF",
+    "DLFA",
+    "FUSIONS",
+    "ConcatMLP",
+    "FuseLayer",
+    "Fusion",
+    "MaskedBatchNorm",
+    "OneLayer",
+    "ScalarMix",
+    "check_fuse_layer",
+    "make_fusion",
+    "select_states",
+    "state_indices",
+]

@@ -1,0 +1,144 @@
+"""Attentional Information Fusion: equations (1) to (3) of the DLFA paper."""
+
+import math
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+from dlfa_adapters.fusion.base import one_of
+from dlfa_adapters.fusion.norm import NORMS
+
+_IDENTITY_GATE = 0.01  # init="identity": where sigmoid(...) starts
+
+
+class Branch(nn.Module):
+    r"""One branch of the attention: $\mathrm{BN}(C_2(\mathrm{ReLU}(\mathrm{BN}(C_1(W)))))$, (1) or (2) of the paper.
+
+    $C_1$ maps `width` channels to `width / reduction`, $C_2$ back: 1x1 convolutions, linear maps of each position.
+
+    Args:
+        width: Number of channels E.
+        reduction: r; the inner width is max(1, round(E / r)).
+        pooled: Whether the branch is a global one and sees the mean over the real tokens.
+        norm: `batch`, `layer` or `none`.
+        mask_padding: Whether padding is left out of the mean and of the batch statistics.
+    """
+
+    def __init__(self, width: int, *, reduction: float, pooled: bool, norm: str, mask_padding: bool) -> None:
+        super().__init__()
+        inner = max(1, round(width / reduction))
+        self.pooled, self.mask_padding = pooled, mask_padding
+        self.conv1 = nn.Linear(width, inner)
+        self.norm1 = NORMS[norm](inner)
+        self.conv2 = nn.Linear(inner, width)
+        self.norm2 = NORMS[norm](width)
+
+    def forward(
+        self, w: Float[Tensor, "batch seq width"], attention_mask: Shaped[Tensor, "batch seq"] | None = None
+    ) -> Float[Tensor, "batch seq_or_1 width"]:
+        """Scores before the sigmoid: (batch, 1, width) for a global branch, (batch, seq, width) for a local one."""
+        mask = attention_mask if self.mask_padding else None
+        if self.pooled:
+            w, mask = mean_over_tokens(w, mask)
+        return self.norm2(self.conv2(torch.relu(self.norm1(self.conv1(w), mask))), mask)
+
+    @property
+    def shift(self) -> nn.Parameter:
+        """What is added last: the shift of the last norm, or the bias of the last map where there is no norm."""
+        bias: nn.Parameter = self.norm2.bias if hasattr(self.norm2, "bias") else self.conv2.bias
+        return bias
+
+
+def mean_over_tokens(
+    x: Float[Tensor, "batch seq width"], mask: Shaped[Tensor, "batch seq"] | None
+) -> tuple[Float[Tensor, "batch 1 width"], Shaped[Tensor, "batch 1"] | None]:
+    """The mean over the real tokens, and which sentences have one at all (a row of padding has mean 0)."""
+    if mask is None:
+        return x.mean(1, keepdim=True), None
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))  # a long sum in 16 bits loses its small terms
+    real = (mask != 0).unsqueeze(-1)
+    total = torch.where(real, wide, torch.zeros_like(wide)).sum(1, keepdim=True)
+    mean = total / real.sum(1, keepdim=True).clamp(min=1)
+    return mean.to(x.dtype), (mask != 0).any(1, keepdim=True)
+
+
+class AIF(nn.Module):
+    r"""Attentional Information Fusion (Chen et al. 2022, arXiv 2205.08497, equations (1) to (3)).
+
+    $$W_{Global} = \mathrm{BN}(C_{G2}(\mathrm{ReLU}(\mathrm{BN}(C_{G1}(\mathrm{Pool}(W))))))\quad(1)$$
+    $$W_{Local} = \mathrm{BN}(C_{L2}(\mathrm{ReLU}(\mathrm{BN}(C_{L1}(W)))))\quad(2)$$
+    $$\mathrm{AIF}(W) = W \odot \sigma(W_{Global} + W_{Local})\quad(3)$$
+
+    Args:
+        hidden_size: Width E of the states.
+        reduction: r, the factor by which the inner width is smaller.
+        branches: `both`; `global` or `local` replace the other branch by a second one of the same kind, as in the
+            ablation of the paper (Fig. 4).
+        norm: What BN is: `batch` (over real tokens), `layer`, or `none`.
+        init: `kaiming`, or `identity`: the last shift of each branch starts where $\sigma(\cdot)$ is 0.01, so that
+            training starts close to the plain upper layer.
+        mask_padding: Whether padding is left out of Pool and BN.
+
+    Raises:
+        ValueError: If an option has a value that is not listed above, or E / r is below 1.
+
+    !!! note "Deviations from the paper"
+        The paper leaves r, bias, initialisation and padding open. Here r = 4, the maps have a bias, weights are
+        Kaiming-normal, biases zero, and padding is left out.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        reduction: float = 4,
+        branches: str = "both",
+        norm: str = "batch",
+        init: str = "kaiming",
+        mask_padding: bool = True,
+    ) -> None:
+        super().__init__()
+        one_of("branches", branches, ("both", "global", "local"))
+        one_of("norm", norm, tuple(NORMS))
+        one_of("init", init, ("kaiming", "identity"))
+        if isinstance(reduction, bool) or not 0 < reduction <= hidden_size:
+            raise ValueError(
+                f"reduction must be above 0 and at most the width {hidden_size}, got {reduction!r}; type e.g. reduction=4."
+            )
+        self.hidden_size, self.init = hidden_size, init
+        pooled = {"both": (True, False), "global": (True, True), "local": (False, False)}[branches]
+        self.branches = nn.ModuleList(
+            Branch(hidden_size, reduction=reduction, pooled=p, norm=norm, mask_padding=mask_padding) for p in pooled
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew, as `init` says."""
+        for branch in self.branches:
+            assert isinstance(branch, Branch)
+            for conv in (branch.conv1, branch.conv2):
+                nn.init.kaiming_normal_(conv.weight, nonlinearity="relu")
+                nn.init.zeros_(conv.bias)
+            if self.init == "identity":
+                nn.init.constant_(branch.shift, math.log(_IDENTITY_GATE / (1 - _IDENTITY_GATE)) / 2)
+
+    def attention(
+        self, w: Float[Tensor, "batch seq width"], attention_mask: Shaped[Tensor, "batch seq"] | None = None
+    ) -> Float[Tensor, "batch seq width"]:
+        r"""$\sigma(W_{Global} + W_{Local})$, in 0..1: the weight of the lower layer when `gate="attention"`."""
+        first, second = (branch(w, attention_mask) for branch in self.branches)
+        return torch.sigmoid(first + second).expand_as(w)
+
+    def forward(
+        self, w: Float[Tensor, "batch seq width"], attention_mask: Shaped[Tensor, "batch seq"] | None = None
+    ) -> Float[Tensor, "batch seq width"]:
+        r"""Equation (3).
+
+        Args:
+            w: The mean W of the two layers, (batch, seq, width).
+            attention_mask: Non-zero at real tokens, (batch, seq). Without it all are.
+
+        Returns:
+            $W \odot \sigma(W_{Global} + W_{Local})$, (batch, seq, width).
+        """
+        return w * self.attention(w, attention_mask)

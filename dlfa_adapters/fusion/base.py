@@ -1,0 +1,53 @@
+"""The interface of a fusion: states of some layers in, one state out."""
+
+from abc import ABC, abstractmethod
+
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+
+def one_of(option: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse an option's value that is not in the list.
+
+    Raises:
+        ValueError: Naming the option, the allowed values and the one that came.
+    """
+    if value not in allowed:
+        raise ValueError(f"{option} must be one of {', '.join(allowed)}; got {value!r}.")
+
+
+class Fusion(nn.Module, ABC):
+    """A module that makes one state of several.
+
+    Every fusion is called as `fusion(*lower, upper, attention_mask=mask)`: the states of the fuse layers in the order
+    in which they are given, then the last one; which states those are says `fusion.select.state_indices`.
+    """
+
+    @abstractmethod
+    def forward(
+        self,
+        *states: Float[Tensor, "batch seq width"],
+        attention_mask: Shaped[Tensor, "batch seq"] | None = None,
+    ) -> Float[Tensor, "batch seq width"]:
+        """Fuse.
+
+        Args:
+            *states: Hidden states, (batch, seq, width) each.
+            attention_mask: Non-zero at real tokens, (batch, seq). Without it all are.
+
+        Returns:
+            The fused state, (batch, seq, width).
+        """
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew; a fusion without weights has nothing to do."""
+
+
+def check_count(name: str, states: tuple[Tensor, ...], expected: int) -> None:
+    """Refuse a call with the wrong number of states.
+
+    Raises:
+        ValueError: Naming both numbers.
+    """
+    if len(states) != expected:
+        raise ValueError(f"{name} fuses {expected} states (the last one the upper layer), got {len(states)}.")

@@ -1,0 +1,92 @@
+"""What DLFA is compared with: the last layer, one layer alone, a mix of all, an MLP of equal size."""
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+from dlfa_adapters.fusion.base import Fusion, check_count
+
+
+class OneLayer(Fusion):
+    """One state as it is: the last one (`fusion="last"`, the baseline) or one other layer (`fusion="layer"`)."""
+
+    def forward(
+        self,
+        *states: Float[Tensor, "batch seq width"],
+        attention_mask: Shaped[Tensor, "batch seq"] | None = None,
+    ) -> Float[Tensor, "batch seq width"]:
+        """Return the one state given."""
+        check_count("OneLayer", states, 1)
+        return states[0]
+
+
+class ScalarMix(Fusion):
+    r"""A learned weighted sum of all layers (Peters et al. 2018, arXiv 1802.05365, equation (1)).
+
+    $$\gamma \sum_{k=0}^{L} \mathrm{softmax}(w)_k\, h_k$$
+
+    This is the input of the feature-based models of Wu and Dredze 2019 ("Beto, Bentz, Becas", arXiv 1904.09077).
+    It starts as the plain mean of the states.
+
+    Args:
+        num_states: L + 1, with the embedding output.
+    """
+
+    def __init__(self, num_states: int) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(num_states))
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(
+        self,
+        *states: Float[Tensor, "batch seq width"],
+        attention_mask: Shaped[Tensor, "batch seq"] | None = None,
+    ) -> Float[Tensor, "batch seq width"]:
+        """Mix; a position's result depends on that position alone."""
+        check_count("ScalarMix", states, len(self.weights))
+        weights = (self.scale * self.weights.softmax(0)).unbind()
+        mixed = states[0] * weights[0]
+        for state, weight in zip(states[1:], weights[1:], strict=True):
+            mixed = mixed + state * weight
+        return mixed
+
+    def reset_parameters(self) -> None:
+        """Start again from the mean."""
+        nn.init.zeros_(self.weights)
+        nn.init.ones_(self.scale)
+
+
+class ConcatMLP(Fusion):
+    """An MLP on the concatenated states: the control with as many weights as DLFA, but no gate (not in the paper).
+
+    DLFA with r has about 4 E^2 / r weights a lower layer; with n lower layers an inner width of 4 n E / (r (n + 2))
+    gives this MLP, of (n + 1) E inputs and E outputs, the same number.
+
+    Args:
+        hidden_size: Width E of the states.
+        reduction: r of the DLFA module to compare with.
+        num_lower: Number n of lower layers.
+    """
+
+    def __init__(self, hidden_size: int, reduction: float = 4, num_lower: int = 1) -> None:
+        super().__init__()
+        inner = max(1, round(4 * num_lower * hidden_size / (reduction * (num_lower + 2))))
+        self.num_states = num_lower + 1
+        self.up = nn.Linear(self.num_states * hidden_size, inner)
+        self.down = nn.Linear(inner, hidden_size)
+        self.reset_parameters()
+
+    def forward(
+        self,
+        *states: Float[Tensor, "batch seq width"],
+        attention_mask: Shaped[Tensor, "batch seq"] | None = None,
+    ) -> Float[Tensor, "batch seq width"]:
+        """Concatenate, map, ReLU, map; a position's result depends on that position alone."""
+        check_count("ConcatMLP", states, self.num_states)
+        return self.down(torch.relu(self.up(torch.cat(states, -1))))
+
+    def reset_parameters(self) -> None:
+        """Kaiming-normal weights, zero biases."""
+        for linear in (self.up, self.down):
+            nn.init.kaiming_normal_(linear.weight, nonlinearity="relu")
+            nn.init.zeros_(linear.bias)

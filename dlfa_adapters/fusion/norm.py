@@ -1,0 +1,138 @@
+"""Batch normalisation over the real tokens of a padded batch."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+
+class MaskedBatchNorm(nn.Module):
+    r"""Batch normalisation whose statistics leave padding out (Ioffe and Szegedy 2015, arXiv 1502.03167).
+
+    $$\mathrm{BN}(x) = \gamma\,\frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta$$
+
+    with $\mu$ and $\sigma^2$ over the positions where `mask` is true, so the result for a sentence depends neither on
+    how much padding stands beside it nor on which side. With fewer than two such positions there is no variance: the
+    running statistics are used, and stay as they are.
+
+    Statistics are computed in float32 or wider, and the running buffers stay at least float32 whatever the module is
+    cast to: squares of half-precision features overflow. Nothing here branches on a value of a tensor, so a GPU is
+    never waited for.
+
+    Args:
+        width: Number of channels, the last axis of the input.
+        eps: Added to the variance.
+        momentum: Weight of the new batch in the running statistics.
+
+    !!! note "Deviations from the paper"
+        The DLFA paper does not say whether padding counts. `AIF(mask_padding=False)` passes no mask and so counts it.
+    """
+
+    running_mean: Tensor
+    running_var: Tensor
+    num_batches_tracked: Tensor
+
+    def __init__(self, width: int, eps: float = 1e-5, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.width, self.eps, self.momentum = width, eps, momentum
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+        wide = torch.promote_types(torch.get_default_dtype(), torch.float32)
+        self.register_buffer("running_mean", torch.zeros(width, dtype=wide))
+        self.register_buffer("running_var", torch.ones(width, dtype=wide))
+        self.register_buffer("num_batches_tracked", torch.tensor(0, dtype=torch.long))
+
+    def forward(
+        self, x: Float[Tensor, "batch seq width"], mask: Shaped[Tensor, "batch seq"] | None = None
+    ) -> Float[Tensor, "batch seq width"]:
+        """Normalise each channel.
+
+        Args:
+            x: Features, (batch, seq, width).
+            mask: Non-zero where a position is real, (batch, seq). Without it all positions are.
+
+        Returns:
+            The normalised features in the dtype of `x`; padding is normalised with the same statistics.
+        """
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        mean, var = self._statistics(wide, mask) if self.training else (self.running_mean, self.running_var)
+        scale = self.weight.to(wide.dtype) * torch.rsqrt(var + self.eps)
+        return ((wide - mean) * scale + self.bias.to(wide.dtype)).to(x.dtype)
+
+    def _statistics(
+        self, x: Float[Tensor, "batch seq width"], mask: Shaped[Tensor, "batch seq"] | None
+    ) -> tuple[Float[Tensor, " width"], Float[Tensor, " width"]]:
+        """Mean and (biased) variance to normalise with, after updating the running ones with the unbiased variance."""
+        weight = x.new_ones(x.shape[:2]) if mask is None else (mask != 0).to(x.dtype)
+        weight = weight.unsqueeze(-1)  # (batch, seq, 1)
+        count = weight.sum()
+        # where() and not a product: what stands in the padding, an infinity say, must not leak in as 0 * inf
+        zero = torch.zeros_like(x)
+        mean = torch.where(weight > 0, x, zero).sum((0, 1)) / count.clamp(min=1)
+        deviation = torch.where(weight > 0, x - mean, zero)
+        squares = deviation.square().sum((0, 1))
+        enough = count >= 2
+        self._update(mean.detach(), (squares / (count - 1).clamp(min=1)).detach(), enough)
+        return (
+            torch.where(enough, mean, self.running_mean.to(x.dtype)),
+            torch.where(enough, squares / count.clamp(min=1), self.running_var.to(x.dtype)),
+        )
+
+    def _update(self, mean: Tensor, var: Tensor, enough: Tensor) -> None:
+        for running, new in ((self.running_mean, mean), (self.running_var, var)):
+            step = torch.where(enough, self.momentum * (new.to(running.dtype) - running), torch.zeros_like(running))
+            running.add_(step)
+        self.num_batches_tracked.add_(enough.to(torch.long))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "MaskedBatchNorm":
+        """Move or cast as every module does, but never take the running statistics below float32."""
+        before = {name: buffer for name, buffer in self._buffers.items() if buffer is not None}
+        super()._apply(fn, recurse)
+        for name, buffer in before.items():
+            after = self._buffers[name]
+            if after is not None and after.is_floating_point() and after.dtype.itemsize < 4:
+                self._buffers[name] = buffer.to(device=after.device)
+        return self
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
+        """Load as every module does, widening running statistics that were stored or assigned in 16 bits."""
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+        for name, buffer in self._buffers.items():
+            if buffer is not None and buffer.is_floating_point() and buffer.dtype.itemsize < 4:
+                self._buffers[name] = buffer.float()
+
+    def extra_repr(self) -> str:
+        """What stands in the brackets when the module is printed."""
+        return f"{self.width}, eps={self.eps}, momentum={self.momentum}"
+
+
+class MaskedLayerNorm(nn.LayerNorm):
+    """Layer normalisation with the interface of `MaskedBatchNorm`: each position by itself, so no mask matters."""
+
+    def forward(
+        self, x: Float[Tensor, "batch seq width"], mask: Shaped[Tensor, "batch seq"] | None = None
+    ) -> Float[Tensor, "batch seq width"]:
+        """Normalise each position over its channels; `mask` is not used."""
+        return super().forward(x)
+
+
+class NoNorm(nn.Module):
+    """No normalisation, with the same interface."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+
+    def forward(
+        self, x: Float[Tensor, "batch seq width"], mask: Shaped[Tensor, "batch seq"] | None = None
+    ) -> Float[Tensor, "batch seq width"]:
+        """Return the input."""
+        return x
+
+
+NORMS: dict[str, Callable[[int], nn.Module]] = {
+    "batch": MaskedBatchNorm,
+    "layer": MaskedLayerNorm,
+    "none": NoNorm,
+}
