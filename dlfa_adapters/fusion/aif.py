@@ -1,12 +1,13 @@
 """Attentional Information Fusion: equations (1) to (3) of the DLFA paper."""
 
 import math
+from typing import cast
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from dlfa_adapters.fusion.base import one_of
+from dlfa_adapters.fusion.base import check_sizes, one_of
 from dlfa_adapters.fusion.norm import NORMS
 
 _IDENTITY_GATE = 0.01  # init="identity": where sigmoid(...) starts
@@ -25,7 +26,7 @@ class Branch(nn.Module):
         mask_padding: Whether padding is left out of the mean and of the batch statistics.
     """
 
-    def __init__(self, width: int, *, reduction: float, pooled: bool, norm: str, mask_padding: bool) -> None:
+    def __init__(self, width: int, *, reduction: int | float, pooled: bool, norm: str, mask_padding: bool) -> None:
         super().__init__()
         inner = max(1, round(width / reduction))
         self.pooled, self.mask_padding = pooled, mask_padding
@@ -46,8 +47,7 @@ class Branch(nn.Module):
     @property
     def shift(self) -> nn.Parameter:
         """What is added last: the shift of the last norm, or the bias of the last map where there is no norm."""
-        bias: nn.Parameter = self.norm2.bias if hasattr(self.norm2, "bias") else self.conv2.bias
-        return bias
+        return cast(nn.Parameter, self.norm2.bias if hasattr(self.norm2, "bias") else self.conv2.bias)
 
 
 def mean_over_tokens(
@@ -91,7 +91,7 @@ class AIF(nn.Module):
     def __init__(
         self,
         hidden_size: int,
-        reduction: float = 4,
+        reduction: int | float = 4,
         branches: str = "both",
         norm: str = "batch",
         init: str = "kaiming",
@@ -101,10 +101,7 @@ class AIF(nn.Module):
         one_of("branches", branches, ("both", "global", "local"))
         one_of("norm", norm, tuple(NORMS))
         one_of("init", init, ("kaiming", "identity"))
-        if isinstance(reduction, bool) or not 0 < reduction <= hidden_size:
-            raise ValueError(
-                f"reduction must be above 0 and at most the width {hidden_size}, got {reduction!r}; type e.g. reduction=4."
-            )
+        check_sizes(hidden_size, reduction)
         self.hidden_size, self.init = hidden_size, init
         pooled = {"both": (True, False), "global": (True, True), "local": (False, False)}[branches]
         self.branches = nn.ModuleList(
@@ -113,12 +110,13 @@ class AIF(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weights anew, as `init` says."""
+        """Draw the weights anew, as `init` says, and start the norms again."""
         for branch in self.branches:
             assert isinstance(branch, Branch)
-            for conv in (branch.conv1, branch.conv2):
+            for conv, norm in ((branch.conv1, branch.norm1), (branch.conv2, branch.norm2)):
                 nn.init.kaiming_normal_(conv.weight, nonlinearity="relu")
                 nn.init.zeros_(conv.bias)
+                norm.reset_parameters()
             if self.init == "identity":
                 nn.init.constant_(branch.shift, math.log(_IDENTITY_GATE / (1 - _IDENTITY_GATE)) / 2)
 

@@ -16,6 +16,20 @@ def one_of(option: str, value: object, allowed: tuple[str, ...]) -> None:
         raise ValueError(f"{option} must be one of {', '.join(allowed)}; got {value!r}.")
 
 
+def check_sizes(hidden_size: int, reduction: int | float, num_lower: int = 1) -> None:
+    """Refuse sizes that no fusion can be built with.
+
+    Raises:
+        ValueError: If E / r is below 1, or there is no lower layer.
+    """
+    if isinstance(reduction, bool) or not 0 < reduction <= hidden_size:
+        raise ValueError(
+            f"reduction must lie above 0 and up to the width {hidden_size}, got {reduction!r}; type reduction=4."
+        )
+    if num_lower < 1:
+        raise ValueError(f"num_lower must be at least 1, got {num_lower}; type num_lower=1.")
+
+
 class Fusion(nn.Module, ABC):
     """A module that makes one state of several.
 

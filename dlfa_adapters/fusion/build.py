@@ -14,7 +14,7 @@ def make_fusion(
     *,
     num_layers: int,
     num_lower: int = 1,
-    reduction: float = 4,
+    reduction: int | float = 4,
     branches: str = "both",
     gate: str = "product",
     norm: str = "batch",
@@ -36,7 +36,7 @@ def make_fusion(
         mask_padding: See `AIF`.
 
     Raises:
-        ValueError: If the name or an option is unknown, or the fusion cannot take that many fuse layers.
+        ValueError: If the name is unknown, or an option that this fusion uses has a value that it cannot work with.
     """
     one_of("fusion", fusion, FUSIONS)
     if fusion == "dlfa":

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from dlfa_adapters.fusion.base import Fusion, check_count
+from dlfa_adapters.fusion.base import Fusion, check_count, check_sizes
 
 
 class OneLayer(Fusion):
@@ -66,10 +66,14 @@ class ConcatMLP(Fusion):
         hidden_size: Width E of the states.
         reduction: r of the DLFA module to compare with.
         num_lower: Number n of lower layers.
+
+    Raises:
+        ValueError: If E / r is below 1, or there is no lower layer.
     """
 
-    def __init__(self, hidden_size: int, reduction: float = 4, num_lower: int = 1) -> None:
+    def __init__(self, hidden_size: int, reduction: int | float = 4, num_lower: int = 1) -> None:
         super().__init__()
+        check_sizes(hidden_size, reduction, num_lower)
         inner = max(1, round(4 * num_lower * hidden_size / (reduction * (num_lower + 2))))
         self.num_states = num_lower + 1
         self.up = nn.Linear(self.num_states * hidden_size, inner)

@@ -4,7 +4,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from dlfa_adapters.fusion.aif import AIF
-from dlfa_adapters.fusion.base import Fusion, check_count, one_of
+from dlfa_adapters.fusion.base import Fusion, check_count, check_sizes, one_of
 
 
 class DLFA(Fusion):
@@ -21,21 +21,22 @@ class DLFA(Fusion):
         hidden_size: Width E of the states.
         reduction: See `AIF`.
         branches: See `AIF`.
-        gate: What weights $L_1$ in (4). `product` is AIF(W) as printed, which is not bounded; `attention` is its
-            sigmoid alone, in 0..1 (the form of Dai et al. 2021, "Attentional Feature Fusion", arXiv 2009.14082).
+        gate: What weights $L_1$ in (4). `product` is AIF(W) as printed, which is not bounded: it multiplies features,
+            so where those are in the hundreds float16 overflows (bfloat16 does not). `attention` is its sigmoid alone,
+            in 0..1 (the form of Dai et al. 2021, "Attentional Feature Fusion", arXiv 2009.14082).
         norm: See `AIF`.
         init: See `AIF`.
         mask_padding: See `AIF`.
         num_lower: How many lower layers are fused, one after the other (more than one: not in the paper).
 
     Raises:
-        ValueError: If an option has a value that is not listed.
+        ValueError: If an option has a value that is not listed, E / r is below 1, or there is no lower layer.
     """
 
     def __init__(
         self,
         hidden_size: int,
-        reduction: float = 4,
+        reduction: int | float = 4,
         branches: str = "both",
         gate: str = "product",
         norm: str = "batch",
@@ -45,6 +46,7 @@ class DLFA(Fusion):
     ) -> None:
         super().__init__()
         one_of("gate", gate, ("product", "attention"))
+        check_sizes(hidden_size, reduction, num_lower)
         self.gate = gate
         self.aif = nn.ModuleList(
             AIF(hidden_size, reduction, branches, norm, init, mask_padding) for _ in range(num_lower)
@@ -62,7 +64,7 @@ class DLFA(Fusion):
             assert isinstance(aif, AIF)
             w = (lower + fused) / 2
             weight = aif(w, attention_mask) if self.gate == "product" else aif.attention(w, attention_mask)
-            fused = lower * weight + fused * (1 - weight)
+            fused = fused + weight * (lower - fused)  # (4), with one multiplication less
         return fused
 
     def reset_parameters(self) -> None:

@@ -57,34 +57,40 @@ class MaskedBatchNorm(nn.Module):
             The normalised features in the dtype of `x`; padding is normalised with the same statistics.
         """
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
-        mean, var = self._statistics(wide, mask) if self.training else (self.running_mean, self.running_var)
+        if self.training:
+            centred, var = self._centre(wide, mask)
+        else:
+            centred, var = wide - self.running_mean.to(wide.dtype), self.running_var.to(wide.dtype)
         scale = self.weight.to(wide.dtype) * torch.rsqrt(var + self.eps)
-        return ((wide - mean) * scale + self.bias.to(wide.dtype)).to(x.dtype)
+        return torch.addcmul(self.bias.to(wide.dtype), centred, scale).to(x.dtype)
 
-    def _statistics(
+    def _centre(
         self, x: Float[Tensor, "batch seq width"], mask: Shaped[Tensor, "batch seq"] | None
-    ) -> tuple[Float[Tensor, " width"], Float[Tensor, " width"]]:
-        """Mean and (biased) variance to normalise with, after updating the running ones with the unbiased variance."""
-        weight = x.new_ones(x.shape[:2]) if mask is None else (mask != 0).to(x.dtype)
-        weight = weight.unsqueeze(-1)  # (batch, seq, 1)
-        count = weight.sum()
-        # where() and not a product: what stands in the padding, an infinity say, must not leak in as 0 * inf
-        zero = torch.zeros_like(x)
-        mean = torch.where(weight > 0, x, zero).sum((0, 1)) / count.clamp(min=1)
-        deviation = torch.where(weight > 0, x - mean, zero)
-        squares = deviation.square().sum((0, 1))
+    ) -> tuple[Float[Tensor, "batch seq width"], Float[Tensor, " width"]]:
+        """Features minus their mean, and the (biased) variance; the running ones are updated, with the unbiased one."""
+        real = (x.new_ones(x.shape[:2]) if mask is None else mask).unsqueeze(-1) != 0  # (batch, seq, 1)
+        count = real.sum().to(x.dtype)
         enough = count >= 2
+        # where() and not a product: what stands in the padding, an infinity say, must not leak in as 0 * inf
+        zero = x.new_zeros(())
+        mean = torch.where(real, x, zero).sum((0, 1)) / count.clamp(min=1)
+        centred = x - torch.where(enough, mean, self.running_mean.to(x.dtype))
+        squares = torch.where(real, centred, zero).square().sum((0, 1))
         self._update(mean.detach(), (squares / (count - 1).clamp(min=1)).detach(), enough)
-        return (
-            torch.where(enough, mean, self.running_mean.to(x.dtype)),
-            torch.where(enough, squares / count.clamp(min=1), self.running_var.to(x.dtype)),
-        )
+        return centred, torch.where(enough, squares / count.clamp(min=1), self.running_var.to(x.dtype))
 
     def _update(self, mean: Tensor, var: Tensor, enough: Tensor) -> None:
         for running, new in ((self.running_mean, mean), (self.running_var, var)):
             step = torch.where(enough, self.momentum * (new.to(running.dtype) - running), torch.zeros_like(running))
             running.add_(step)
         self.num_batches_tracked.add_(enough.to(torch.long))
+
+    def reset_parameters(self) -> None:
+        """Start again: scale 1, shift 0, running mean 0, running variance 1, no batch seen."""
+        for tensor in (self.weight, self.running_var):
+            nn.init.ones_(tensor)
+        for tensor in (self.bias, self.running_mean, self.num_batches_tracked):
+            nn.init.zeros_(tensor)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "MaskedBatchNorm":
         """Move or cast as every module does, but never take the running statistics below float32."""
@@ -130,8 +136,11 @@ class NoNorm(nn.Module):
         """Return the input."""
         return x
 
+    def reset_parameters(self) -> None:
+        """Nothing to start again."""
 
-NORMS: dict[str, Callable[[int], nn.Module]] = {
+
+NORMS: dict[str, Callable[[int], MaskedBatchNorm | MaskedLayerNorm | NoNorm]] = {
     "batch": MaskedBatchNorm,
     "layer": MaskedLayerNorm,
     "none": NoNorm,
