@@ -10,6 +10,7 @@ from . import oracle
 from .batches import random_batch
 
 WIDTH = 8
+POOLED = {"both": (True, False), "global": (True, True), "local": (False, False)}
 
 
 def read_norm(module, kind):
@@ -21,19 +22,19 @@ def read_norm(module, kind):
     return oracle.Norm(kind, *(array.detach().numpy().copy() for array in arrays))
 
 
-def read_steps(dlfa, norm):
+def read_steps(dlfa, norm, branches):
     """The weights of a DLFA module as the oracle takes them."""
     steps = []
     for aif in dlfa.aif:
-        branches = []
-        for branch in aif.branches:
+        step = []
+        for branch, pooled in zip(aif.branches, POOLED[branches], strict=True):
             c1, c2 = (
                 oracle.Conv(conv.weight.detach().numpy(), conv.bias.detach().numpy())
                 for conv in (branch.conv1, branch.conv2)
             )
             bn1, bn2 = read_norm(branch.norm1, norm), read_norm(branch.norm2, norm)
-            branches.append(oracle.Branch(branch.pooled, c1, bn1, c2, bn2))
-        steps.append(branches)
+            step.append(oracle.Branch(pooled, c1, bn1, c2, bn2))
+        steps.append(step)
     return steps
 
 
@@ -47,9 +48,9 @@ def randomised(dlfa, seed):
     return dlfa
 
 
-def compare(dlfa, norm, padding, mask_padding=True, num_lower=1):
+def compare(dlfa, norm, padding, mask_padding=True, num_lower=1, branches="both"):
     """Two training batches and one in evaluation, all of them against the oracle."""
-    steps = read_steps(dlfa, norm)
+    steps = read_steps(dlfa, norm, branches)
     for seed, train in ((1, True), (2, True), (3, False)):
         lengths = (4, 4) if padding == "none" else (4, 1, 3)
         side = "left" if padding == "left" else "right"
@@ -82,7 +83,7 @@ def compare_statistics(dlfa, steps):
 @pytest.mark.parametrize("gate", ["product", "attention"])
 def test_every_option(gate, branches, norm, padding, mask_padding):
     dlfa = DLFA(WIDTH, branches=branches, gate=gate, norm=norm, mask_padding=mask_padding).double()
-    compare(randomised(dlfa, seed=0), norm, padding, mask_padding)
+    compare(randomised(dlfa, seed=0), norm, padding, mask_padding, branches=branches)
 
 
 @pytest.mark.parametrize("reduction", [4, 2, 1, 0.5, 8])

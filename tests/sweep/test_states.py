@@ -1,0 +1,52 @@
+"""States of a frozen encoder: those of the model, in the order of the windows, whatever the batching."""
+
+import torch
+
+from dlfa_adapters.sweep import compute_states
+
+
+def test_states_are_the_models_and_in_order(encoder, tagged):
+    for i, window in enumerate(tagged.windows):
+        ids = torch.tensor([window.input_ids])
+        with torch.no_grad():
+            out = encoder.model.base_model(ids, attention_mask=torch.ones_like(ids), output_hidden_states=True)
+        states, mask = tagged.states.batch([i], range(4))
+        assert mask.sum() == ids.numel()
+        for k in range(3):
+            torch.testing.assert_close(states[k, 0], out.hidden_states[k][0], rtol=0, atol=5e-3)  # kept in 16 bits
+        torch.testing.assert_close(states[3, 0], out.last_hidden_state[0], rtol=0, atol=5e-3)
+
+
+def test_batches_are_padded_with_zeros_and_masked(tagged):
+    order = [2, 0, 1]
+    states, mask = tagged.states.batch(order, [1, 3])
+    lengths = tagged.states.lengths()
+    assert states.shape[:3] == (2, 3, max(lengths[i] for i in order))
+    for row, i in enumerate(order):
+        assert mask[row].tolist() == [1] * lengths[i] + [0] * (mask.shape[1] - lengths[i])
+        assert states[:, row, lengths[i] :].abs().sum() == 0
+        alone, _ = tagged.states.batch([i], [1, 3])
+        assert torch.equal(states[:, row, : lengths[i]], alone[:, 0])
+
+
+def test_the_token_budget_changes_nothing_but_rounding(encoder, tagged):
+    small = compute_states(encoder.model, tagged.windows, encoder.tokenizer.pad_token_id, max_tokens=40)
+    torch.testing.assert_close(small.tokens.float(), tagged.states.tokens.float(), rtol=0, atol=5e-3)
+    assert small.offsets == tagged.states.offsets
+
+
+def test_every_word_has_one_position(tagged):
+    indices = list(range(len(tagged.windows)))
+    total = sum(len(sentence) for sentence in tagged.words)
+    assert len(tagged.positions(indices, 64)) == total == tagged.counts.words_total
+    assert tagged.counts.n_giant == 1  # the word of 60 letters
+    into = [[""] * len(sentence) for sentence in tagged.words]
+    gold = [tagged.tags[tagged.windows[i].sentence][word] for i in indices for word in tagged.windows[i].words]
+    tagged.place(indices, gold, into)
+    assert into == tagged.tags
+
+
+def test_progress_counts_every_window(encoder, tagged):
+    done = []
+    compute_states(encoder.model, tagged.windows, 0, max_tokens=40, on_progress=done.append)
+    assert sum(done) == len(tagged.windows)
