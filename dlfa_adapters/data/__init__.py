@@ -1,0 +1,1 @@
+"""Data: readers and sources, words and sub-words, windows, batches."""

@@ -1,0 +1,145 @@
+"""From words to sub-word pieces without losing a word.
+
+Built on the word numbers (`word_ids`) that a fast tokenizer gives for words it did not have to split itself; offsets of
+characters are never used, because SentencePiece normalises the text and its offsets overlap. A fast tokenizer encodes
+such words one by one, so each distinct word is encoded once.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, NamedTuple
+
+from dlfa_adapters.data.backend import check_fast, clean, marker_ids, needs_blank, plain_backend
+from dlfa_adapters.errors import ConfigError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+_WORDS_A_ROW = 1000  # a call encodes all rows, several at a time where there are processor cores
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlignmentCounts:
+    """What happened to the words of a data set; the sum of two is taken with `+`.
+
+    Attributes:
+        words_total: Words, all of which get a score.
+        n_vanished: Words of which the tokenizer leaves nothing (format characters, exotic blanks, ""); UNK stands for
+            them.
+        n_unk_only: Words of which the tokenizer knows no piece.
+        n_giant: Words with more pieces than a window holds; they are scored from their first pieces.
+        n_windows: Windows, that is, rows given to the encoder.
+    """
+
+    words_total: int = 0
+    n_vanished: int = 0
+    n_unk_only: int = 0
+    n_giant: int = 0
+    n_windows: int = 0
+
+    def __add__(self, other: "AlignmentCounts") -> "AlignmentCounts":
+        return AlignmentCounts(
+            **{field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)}
+        )
+
+
+class WordPieces(NamedTuple):
+    """The pieces of one word.
+
+    Attributes:
+        ids: The pieces; at least one.
+        marker: How many of the first ones only mark a word's beginning (a bare "▁" or "Ġ"). They are given to the
+            encoder, but the word is never scored from them.
+        vanished: Whether the tokenizer left nothing of the word, so that UNK stands for it.
+        unk_only: Whether the tokenizer knows no piece of it.
+    """
+
+    ids: tuple[int, ...]
+    marker: int = 0
+    vanished: bool = False
+    unk_only: bool = False
+
+    def cut(self, room: int) -> "WordPieces":
+        """The first pieces, at most `room`; the marker goes where it would leave no room for the word."""
+        marker = self.marker if self.marker < room else 0
+        return self._replace(ids=self.ids[self.marker - marker :][:room], marker=marker)
+
+
+def align_words(tokenizer: "PreTrainedTokenizerFast", words: Iterable[str]) -> dict[str, WordPieces]:
+    """The pieces of every word.
+
+    A tokenizer that marks words by the blank before them (byte-level BPE) is given the blank with every word, whether
+    it was loaded with `add_prefix_space=True` or not. A word such as `</s>` is no special token: UNK stands for it.
+
+    Args:
+        tokenizer: A fast tokenizer.
+        words: Any strings, "" too.
+
+    Returns:
+        The pieces of each distinct word.
+
+    Raises:
+        ConfigError: If the tokenizer is slow, or has no token to stand for words that vanish.
+    """
+    check_fast(tokenizer)
+    distinct = list(dict.fromkeys(words))
+    rows = [distinct[start : start + _WORDS_A_ROW] for start in range(0, len(distinct), _WORDS_A_ROW)]
+    with plain_backend(tokenizer) as backend:
+        markers = marker_ids(backend)
+        prefix = " " if needs_blank(backend) else ""
+        texts = [[prefix + clean(word) if word else "" for word in row] for row in rows]
+        encodings = backend.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
+    stand_in = _stand_in(tokenizer)
+    special = _special_ids(tokenizer)
+    aligned: dict[str, WordPieces] = {}
+    for row, encoding in zip(rows, encodings, strict=True):
+        pieces: list[list[int]] = [[] for _ in row]
+        for number, piece in zip(encoding.word_ids, encoding.ids, strict=True):
+            pieces[number].append(stand_in if piece in special else piece)
+        for word, ids in zip(row, pieces, strict=True):
+            aligned[word] = _word_pieces(tuple(ids), markers, stand_in)
+    return aligned
+
+
+def count_words(occurrences: Mapping[str, int], aligned: Mapping[str, WordPieces]) -> AlignmentCounts:
+    """Counts words of every kind.
+
+    Args:
+        occurrences: How often each word occurs.
+        aligned: Its pieces, from `align_words`.
+
+    Returns:
+        The counts; `n_giant` and `n_windows`, which depend on the windows, are 0.
+    """
+    return AlignmentCounts(
+        words_total=sum(occurrences.values()),
+        n_vanished=sum(times for word, times in occurrences.items() if aligned[word].vanished),
+        n_unk_only=sum(times for word, times in occurrences.items() if aligned[word].unk_only),
+    )
+
+
+def _word_pieces(ids: tuple[int, ...], markers: frozenset[int], unk: int) -> WordPieces:
+    """Puts UNK where a word vanished, and notes what is only a marker."""
+    marker = next((i for i, piece in enumerate(ids) if piece not in markers), len(ids))
+    if marker == len(ids):
+        return WordPieces((unk,), vanished=True)
+    return WordPieces(ids, marker, unk_only=all(piece == unk for piece in ids[marker:]))
+
+
+def _stand_in(tokenizer: "PreTrainedTokenizerFast") -> int:
+    """The token that stands for a word of which nothing is left."""
+    for name in ("unk", "mask", "pad", "eos"):
+        token_id = getattr(tokenizer, f"{name}_token_id")
+        if token_id is not None:
+            return int(token_id)
+    raise ConfigError(
+        "expected a tokenizer with an UNK token, which stands for words of which it leaves no piece, got one without; "
+        'type e.g. tokenizer.unk_token = "[UNK]" with a token of its vocabulary.'
+    )
+
+
+def _special_ids(tokenizer: "PreTrainedTokenizerFast") -> frozenset[int]:
+    """Ids that tell the encoder where a text begins, ends, is padded or masked; no word is one of them."""
+    names = ("cls", "sep", "bos", "eos", "pad", "mask")
+    ids = {getattr(tokenizer, f"{name}_token_id") for name in names}
+    return frozenset(ids - {None, _stand_in(tokenizer)})

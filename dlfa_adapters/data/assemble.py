@@ -1,0 +1,160 @@
+"""From items to a `datasets.Dataset`: the same columns for all sources, labels compared with the task's, an account."""
+
+import json
+import logging
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import datasets
+
+from dlfa_adapters.data.readers import Notes, Problem, Read, Sentence
+from dlfa_adapters.data.readers.rows import finish_tagging
+from dlfa_adapters.data.readers.xnli import LABEL_SPELLINGS
+from dlfa_adapters.errors import DataError
+from dlfa_adapters.tasks import SENTIMENT, Task
+
+logger = logging.getLogger(__name__)
+
+TAGGING_FEATURES = datasets.Features(
+    {
+        "id": datasets.Value("string"),
+        "language": datasets.Value("string"),
+        "words": datasets.List(datasets.Value("string")),
+        "tags": datasets.List(datasets.Value("string")),
+    }
+)
+CLASSIFICATION_FEATURES = datasets.Features(
+    {
+        "id": datasets.Value("string"),
+        "language": datasets.Value("string"),
+        "text": datasets.Value("string"),
+        "text_pair": datasets.Value("string"),
+        "label": datasets.Value("string"),
+        "placeholder": datasets.Value("bool"),
+    }
+)
+
+
+@dataclass
+class Loaded:
+    """Data with what is to know about it.
+
+    Attributes:
+        dataset: Columns `id, language, words, tags` for tagging; `id, language, text, text_pair, label, placeholder`
+            for classification. `placeholder` marks pairs that are none (PAWS-X), so that scores can be given without
+            them.
+        kind: `tagging` or `classification`.
+        source: Where the data came from.
+        dropped: Reason -> number of rows or items left out.
+        problems: Warnings of the readers, with the file in front of each message.
+        unknown_labels: Label that the task does not know -> how often it occurs. Such labels stay in the data.
+    """
+
+    dataset: datasets.Dataset
+    kind: str
+    source: str
+    dropped: Counter[str] = field(default_factory=Counter)
+    problems: list[Problem] = field(default_factory=list)
+    unknown_labels: dict[str, int] = field(default_factory=dict)
+
+
+def assemble(by_language: dict[str, list[Any]], task: Task | None, split: str, notes: Notes) -> Loaded:
+    """Check items against the task, leave out what training cannot use, and build the dataset.
+
+    Args:
+        by_language: Language -> sentences, or examples.
+        task: The task, where it is a known one.
+        split: Pairs that are none are left out of `train` only.
+        notes: What the readers noted; added to.
+
+    Returns:
+        The dataset with its account, which also goes to the log.
+
+    Raises:
+        DataError: There is nothing, something has no label, or it is not data for this kind of task.
+    """
+    rows = [(language, item) for language, items in by_language.items() for item in items]
+    if not rows:
+        raise DataError(f"{notes.path}: expected sentences or examples, but there are none")
+    kind = "tagging" if isinstance(rows[0][1], Sentence) else "classification"
+    if task is not None and task.kind != kind:
+        raise DataError(f"{notes.path}: expected data for {task.name}, a {task.kind} task, but this is {kind} data")
+    if kind == "tagging":
+        labels = _tagging_labels([item for _, item in rows], notes)
+    else:
+        rows = _usable(rows, split, notes)
+        labels = _respell(rows, task, notes)
+    unknown = {label: n for label, n in labels.items() if task is not None and label not in task.labels}
+    if unknown and task is not None:
+        names = ", ".join(f"{label} ({n})" for label, n in unknown.items())
+        message = f"{notes.path}: labels that {task.name} does not know: {names}; they are kept and count as errors"
+        notes.warn(None, "unknown_labels", message)
+    dataset = _dataset(rows, kind, notes)
+    account = {"source": str(notes.path), "dropped": dict(notes.dropped), "unknown_labels": unknown}
+    dataset.info.description = json.dumps(account, ensure_ascii=False)
+    for problem in notes.problems:
+        logger.warning("%s", problem.message)
+    for reason, count in notes.dropped.items():
+        logger.info("%s: left out %d: %s", notes.path, count, reason)
+    return Loaded(dataset, kind, str(notes.path), notes.dropped, notes.problems, unknown)
+
+
+def _dataset(rows: list[tuple[str, Any]], kind: str, notes: Notes) -> datasets.Dataset:
+    columns: dict[str, list[Any]] = {
+        "id": [item.id for _, item in rows],
+        "language": [language for language, _ in rows],
+    }
+    if kind == "tagging":
+        columns["words"] = [item.words for _, item in rows]
+        columns["tags"] = [item.tags for _, item in rows]
+    else:
+        columns["text"] = [item.text for _, item in rows]
+        columns["text_pair"] = [item.text_pair for _, item in rows]
+        columns["label"] = [item.label for _, item in rows]
+        columns["placeholder"] = [item.flaw is not None for _, item in rows]
+    features = TAGGING_FEATURES if kind == "tagging" else CLASSIFICATION_FEATURES
+    try:
+        return datasets.Dataset.from_dict(columns, features=features)
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{notes.path}: expected Unicode text, but there is a lone surrogate: {error.reason}"
+        ) from error
+
+
+def _tagging_labels(items: list[Sentence], notes: Notes) -> Counter[str]:
+    if any(item.tags is None for item in items):
+        raise DataError(
+            f"{notes.path}: expected a tag for every word, but there are words only (XTREME withholds the tags of its "
+            "test files); use split='dev', or read the words with dlfa_adapters.data.readers.read_words"
+        )
+    finish_tagging(Read(items, "items", notes.path, notes.problems), None)
+    return Counter(tag for item in items for tag in item.tags or ())
+
+
+def _usable(rows: list[tuple[str, Any]], split: str, notes: Notes) -> list[tuple[str, Any]]:
+    kept = []
+    for language, item in rows:
+        if split == "train" and item.flaw is not None:
+            notes.drop(item.flaw)
+        elif item.label is None:
+            raise DataError(
+                f"{notes.path}: expected a label for every example, but {item.id!r} has none (XTREME withholds the "
+                "labels of its test files); use split='dev'"
+            )
+        else:
+            kept.append((language, item))
+    return kept
+
+
+def _respell(rows: list[tuple[str, Any]], task: Task | None, notes: Notes) -> Counter[str]:
+    """Give labels the task's spelling where a published data set is known to have another; count the labels."""
+    spellings: dict[str, str] = {}
+    if task is not None and task.name == "xnli":
+        spellings = LABEL_SPELLINGS
+    elif task is SENTIMENT and {item.label for _, item in rows} == {"0", "1", "2"}:
+        spellings = dict(zip("012", SENTIMENT.labels, strict=True))
+        notes.warn(None, "spelling", f"{notes.path}: the labels 0, 1, 2 are read as {', '.join(SENTIMENT.labels)}")
+    for _, item in rows:
+        item.label = spellings.get(item.label, item.label)
+    return Counter(item.label for _, item in rows)

@@ -1,0 +1,227 @@
+"""Data sets of the Hugging Face hub as they are today: parquet or tsv files, no loading scripts (datasets 4 has none).
+
+Each entry says where names and columns were looked up. `datasets.load_dataset` downloads; everything else is here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import datasets
+
+from dlfa_adapters.data.layout import LANGUAGE_NAMES
+from dlfa_adapters.data.readers.base import Example, Notes, Sentence
+from dlfa_adapters.data.readers.pawsx import flaw_of
+from dlfa_adapters.errors import DataError
+
+_SPLITS: Mapping[str, Sequence[str]] = {"train": ("train",), "dev": ("validation", "dev"), "test": ("test",)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HubSpec:
+    """A data set of the hub.
+
+    Attributes:
+        repo: Repository name.
+        config: Name of a configuration; `{language}` stands for the language.
+        columns: Our field -> the data set's column. `words` and `tags`, or `text`, `text_pair` and `label`.
+        looked_up: Where repository, configurations and columns are documented.
+        codes: Language code -> what stands for it in `config`; a code that is not here stands for itself.
+        data_files: Files to read instead of a configuration, with `{language}` and `{split}`.
+        language_column: Column that tells the language, where one configuration holds all.
+        default_language: The language of a data set with one language only.
+        has_ranges: Whether rows that are no words (multiword ranges, tagged `_`) stand among the words.
+        has_placeholders: Whether some pairs are none ("NS", or blank), as in PAWS-X.
+    """
+
+    repo: str
+    config: str | None = None
+    columns: Mapping[str, str]
+    looked_up: str
+    codes: Mapping[str, str] = field(default_factory=dict)
+    data_files: str | None = None
+    language_column: str | None = None
+    default_language: str | None = None
+    has_ranges: bool = False
+    has_placeholders: bool = False
+
+
+_HUB = "https://huggingface.co/datasets"
+_TAGGED = {"words": "tokens", "tags": "ner_tags"}
+HUB: dict[str, HubSpec] = {
+    "panx": HubSpec(
+        repo="google/xtreme",
+        config="PAN-X.{language}",
+        columns=_TAGGED,
+        looked_up=f"{_HUB}/google/xtreme, README.md at 5d0e5de (Add ... data files) and tree/main/PAN-X.af",
+    ),
+    "udpos": HubSpec(
+        repo="google/xtreme",
+        config="udpos.{language}",
+        columns={"words": "tokens", "tags": "pos_tags"},
+        codes=LANGUAGE_NAMES,
+        looked_up=f"{_HUB}/google/xtreme, README.md at 5d0e5de: udpos.Afrikaans, tokens, pos_tags",
+    ),
+    "xtreme-xnli": HubSpec(
+        repo="google/xtreme",
+        config="XNLI",
+        columns={"text": "sentence1", "text_pair": "sentence2", "label": "gold_label"},
+        language_column="language",
+        looked_up=f"{_HUB}/google/xtreme and datasets/xtreme/xtreme.py of huggingface/datasets: validation, test",
+    ),
+    "xtreme-pawsx": HubSpec(
+        repo="google/xtreme",
+        config="PAWS-X.{language}",
+        columns={"text": "sentence1", "text_pair": "sentence2", "label": "label"},
+        has_placeholders=True,
+        looked_up=f"{_HUB}/google/xtreme, README.md: PAWS-X.de, sentence1, sentence2, label (text)",
+    ),
+    "wikiann": HubSpec(
+        repo="unimelb-nlp/wikiann",
+        config="{language}",
+        columns=_TAGGED,
+        looked_up=f"{_HUB}/unimelb-nlp/wikiann, parquet; columns in huggingface/datasets pull request 2141",
+    ),
+    "xnli": HubSpec(
+        repo="facebook/xnli",
+        config="{language}",
+        columns={"text": "premise", "text_pair": "hypothesis", "label": "label"},
+        looked_up=f"{_HUB}/facebook/xnli/tree/b8dd5d7 (Convert dataset to Parquet)",
+    ),
+    "pawsx": HubSpec(
+        repo="google-research-datasets/paws-x",
+        config="{language}",
+        columns={"id": "id", "text": "sentence1", "text_pair": "sentence2", "label": "label"},
+        has_placeholders=True,
+        looked_up=f"{_HUB}/google-research-datasets/paws-x/tree/4cd8187 (Convert dataset to Parquet)",
+    ),
+    "universal_dependencies": HubSpec(
+        repo="commul/universal_dependencies",
+        config="{language}",
+        columns={"id": "sent_id", "words": "tokens", "tags": "upos"},
+        has_ranges=True,
+        looked_up=f"{_HUB}/commul/universal_dependencies (UD 2.17, parquet): treebank names such as en_ewt are the "
+        "configurations; the repository universal-dependencies/universal_dependencies is a loading script",
+    ),
+    "conll2003": HubSpec(
+        repo="lhoestq/conll2003",
+        columns=_TAGGED,
+        default_language="en",
+        looked_up=f"{_HUB}/lhoestq/conll2003, parquet; stanfordnlp/dspy pull request 9889",
+    ),
+    "sib200": HubSpec(
+        repo="Davlan/sib200",
+        config="{language}",
+        columns={"id": "index_id", "text": "text", "label": "category"},
+        looked_up=f"{_HUB}/Davlan/sib200 at 38977a6: data/eng_Latn/train.tsv, FLORES-200 codes",
+    ),
+    "masakhaner2": HubSpec(
+        repo="masakhane/masakhaner2",
+        data_files="hf://datasets/masakhane/masakhaner2@refs/convert/parquet/{language}/{split}/*.parquet",
+        columns=_TAGGED,
+        looked_up=f"{_HUB}/masakhane/masakhaner2: main is a loading script, the parquet branch has yor/, swa/, ...",
+    ),
+}
+
+
+def load_hub(name: str, split: str, languages: Iterable[str] | None, notes: Notes) -> dict[str, list[Any]]:
+    """Sentences or examples of a data set, by language.
+
+    Args:
+        name: A name of `HUB`.
+        split: `train`, `dev` or `test`.
+        languages: Languages (for `universal_dependencies` treebanks like `en_ewt`), as the data set names them.
+        notes: Where what is left out is counted.
+
+    Returns:
+        Language -> items.
+
+    Raises:
+        DataError: The name is unknown, languages are missing, or the hub has no such configuration or split.
+    """
+    if name not in HUB:
+        raise DataError(f"expected a hub data set among {', '.join(HUB)}, but got {name!r}")
+    spec = HUB[name]
+    if spec.language_column is not None:
+        return _split_by_language(name, spec, split, languages, notes)
+    wanted = list(languages) if languages is not None else [spec.default_language] if spec.default_language else []
+    if not wanted:
+        raise DataError(f"hub:{name} has one configuration a language; say which, e.g. languages=['en', 'de']")
+    return {language: _items(name, spec, _load(name, spec, split, language), notes) for language in wanted}
+
+
+def _split_by_language(
+    name: str, spec: HubSpec, split: str, languages: Iterable[str] | None, notes: Notes
+) -> dict[str, list[Any]]:
+    data = _load(name, spec, split, "")
+    column = list(data[spec.language_column])
+    there = list(dict.fromkeys(column))
+    wanted = there if languages is None else list(languages)
+    if missing := [language for language in wanted if language not in there]:
+        raise DataError(f"hub:{name} has no {', '.join(missing)}; it has {', '.join(there)}")
+    rows = {language: [i for i, value in enumerate(column) if value == language] for language in wanted}
+    return {language: _items(name, spec, data.select(rows[language]), notes) for language in wanted}
+
+
+def _load(name: str, spec: HubSpec, split: str, language: str) -> datasets.Dataset:
+    """Download one split, under the first of its possible names that the data set has."""
+    code = spec.codes.get(language, language)
+    errors = []
+    for hub_split in _SPLITS[split]:
+        try:
+            if spec.data_files is not None:
+                files = spec.data_files.format(language=code, split=hub_split)
+                return datasets.load_dataset("parquet", data_files={"data": files}, split="data")
+            config = spec.config.format(language=code) if spec.config is not None else None
+            return datasets.load_dataset(spec.repo, config, split=hub_split)
+        except (ValueError, FileNotFoundError, ConnectionError, OSError) as error:
+            errors.append(str(error).split("\n")[0])
+    what = " ".join(part for part in (spec.repo, split, language) if part)
+    raise DataError(f"hub:{name}: {what} cannot be loaded from the hub: {errors[0]}")
+
+
+def _items(name: str, spec: HubSpec, data: datasets.Dataset, notes: Notes) -> list[Any]:
+    missing = [column for key, column in spec.columns.items() if key != "id" and column not in data.column_names]
+    if missing:
+        have = ", ".join(data.column_names)
+        raise DataError(f"hub:{name}: expected the column {missing[0]!r} in {spec.repo}, but it has {have}")
+    ids = data[spec.columns["id"]] if spec.columns.get("id") in data.column_names else range(len(data))
+    if "words" in spec.columns:
+        rows = zip(ids, data[spec.columns["words"]], _names(data, spec.columns["tags"]), strict=True)
+        return [_sentence(spec, str(id_), words, tags, notes) for id_, words, tags in rows]
+    return list(_examples(spec, data, [str(id_) for id_ in ids], notes))
+
+
+def _sentence(spec: HubSpec, id_: str, words: Sequence[str], tags: Sequence[Any], notes: Notes) -> Sentence:
+    rows = [row for row in zip(words, tags, strict=True) if not (spec.has_ranges and row[1] in (None, "_"))]
+    if len(rows) < len(words):
+        notes.drop("multiword_range", len(words) - len(rows))
+    if any(tag is None for _, tag in rows):
+        raise DataError(f"{spec.repo}: expected a tag for every word, but sentence {id_} has words without one")
+    return Sentence([word for word, _ in rows], [str(tag) for _, tag in rows], id_)
+
+
+def _examples(spec: HubSpec, data: datasets.Dataset, ids: Sequence[str], notes: Notes) -> Iterable[Example]:
+    texts = data[spec.columns["text"]]
+    pair_column = spec.columns.get("text_pair")
+    seconds = data[pair_column] if pair_column else [None] * len(data)
+    for id_, text, second, label in zip(ids, texts, seconds, _names(data, spec.columns["label"]), strict=True):
+        if label in (None, "-", ""):
+            notes.drop("no_gold_label")
+            continue
+        flaw = flaw_of(text, second) if spec.has_placeholders else None
+        yield Example(text, second, label, id_, flaw=flaw)
+
+
+def _names(data: datasets.Dataset, column: str) -> list[Any]:
+    """A column with class ids turned into the data set's own names; -1, which stands for no label, into None."""
+    feature = data.features[column]
+    inner = getattr(feature, "feature", feature)
+    names = getattr(inner, "names", None)
+    if names is None:
+        return [value if isinstance(value, list) or value is None else str(value) for value in data[column]]
+
+    def name(value: int | None) -> str | None:
+        return None if value is None or value < 0 else names[value]
+
+    return [[name(item) for item in value] if isinstance(value, list) else name(value) for value in data[column]]

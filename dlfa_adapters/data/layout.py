@@ -1,0 +1,126 @@
+"""Which files of a folder belong to a task, a split and a language: the folder layouts that people have.
+
+- XTREME's download: `panx/`, `udpos/`, `xnli/`, `pawsx/`, each with `train-en.tsv`, `dev-de.tsv`, `test-sw.tsv`.
+- A folder a language: `de/train.tsv`, `eng_Latn/test.tsv`, `swa/dev.txt`, `english/val_text.txt`, `fr/test_2k.tsv`;
+  WikiANN's archives have files without a suffix: `de/train`.
+- Universal Dependencies: `UD_English-EWT/en_ewt-ud-dev.conllu`.
+- XNLI as published: `xnli.dev.tsv`, `multinli.train.en.tsv`.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dlfa_adapters.errors import DataError
+
+# Names of the task's folder in XTREME's download (scripts/download_data.sh of google-research/xtreme).
+XTREME_FOLDERS = {"ner": "panx", "pos": "udpos", "xnli": "xnli", "pawsx": "pawsx"}
+UNKNOWN_LANGUAGE = "und"  # ISO 639-2 for undetermined
+LANGUAGE_NAMES = dict(
+    zip(
+        "af ar eu bg nl en et fi fr de el he hi hu id it ja kk ko zh mr fa pt ru es tl ta te th tr ur vi yo".split(),
+        "Afrikaans Arabic Basque Bulgarian Dutch English Estonian Finnish French German Greek Hebrew Hindi Hungarian "
+        "Indonesian Italian Japanese Kazakh Korean Chinese Marathi Persian Portuguese Russian Spanish Tagalog Tamil "
+        "Telugu Thai Turkish Urdu Vietnamese Yoruba".split(),
+        strict=True,
+    )
+)
+_CODES = {name.lower(): code for code, name in LANGUAGE_NAMES.items()}
+_NOT_LANGUAGES = frozenset((*XTREME_FOLDERS.values(), "ner", "pos", "nli", "ud", "raw", "out", "tmp", "new", "old"))
+_SPLITS = {
+    "train": "train",
+    "translated_train": "train",
+    "dev": "dev",
+    "val": "dev",
+    "valid": "dev",
+    "validation": "dev",
+    "dev_2k": "dev",
+    "test": "test",
+    "test_2k": "test",
+}
+_SUFFIXES = frozenset(("", ".tsv", ".txt", ".conllu", ".conll", ".bio", ".iob2", ".jsonl"))
+_LANGUAGE = "[a-z]{2,3}(?:[-_][A-Za-z]{2,8})?"
+_SPLIT = "|".join(sorted(_SPLITS, key=len, reverse=True))
+_NAMES = (
+    re.compile(rf"(?P<split>{_SPLIT})[-_.](?P<language>{_LANGUAGE})"),
+    re.compile(rf"(?P<language>{_LANGUAGE})[-_.](?P<split>{_SPLIT})"),
+    re.compile(rf"(?P<language>[a-z]{{2,3}})_[a-z0-9]+-ud-(?P<split>{_SPLIT})"),
+    re.compile(rf"multinli\.(?P<split>{_SPLIT})\.(?P<language>{_LANGUAGE})"),
+    re.compile(rf"(?:xnli\.)?(?P<split>{_SPLIT})(?:_text)?"),
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DataFile:
+    """A file with the language and split that its name and folder tell."""
+
+    language: str
+    split: str
+    path: Path
+
+
+def describe(path: Path) -> tuple[str, str | None]:
+    """Language and split of a file.
+
+    Args:
+        path: E.g. `panx/train-en.tsv`, `sib200/eng_Latn/dev.tsv`, `en_ewt-ud-test.conllu`.
+
+    Returns:
+        Language code as the name or the folder spells it, `und` where neither does; `train`, `dev`, `test` or None.
+    """
+    stem = path.name.removesuffix(path.suffix)
+    for pattern in _NAMES:
+        if match := pattern.fullmatch(stem):
+            groups = match.groupdict()
+            return groups.get("language") or _folder_language(path.parent.name), _SPLITS[groups["split"]]
+    return UNKNOWN_LANGUAGE, None
+
+
+def find_files(folder: Path, task: str | None, split: str, languages: Iterable[str] | None = None) -> list[DataFile]:
+    """The files of a split.
+
+    Args:
+        folder: XTREME's download folder, the folder of one task in it, or any of the layouts above.
+        task: A task name, to choose among XTREME's folders.
+        split: `train`, `dev` or `test`.
+        languages: Languages wanted, in this order; default: all there are, sorted.
+
+    Returns:
+        The files, by language and then by name.
+
+    Raises:
+        DataError: There is no file of this split, or none for one of the languages.
+    """
+    inner = folder / XTREME_FOLDERS.get(task or "", "")
+    root = inner if inner.is_dir() else folder
+    files = sorted(
+        DataFile(language, split_there, path)
+        for path in root.rglob("*")
+        if path.suffix in _SUFFIXES and path.is_file()
+        for language, split_there in (describe(path),)
+        if split_there is not None
+    )
+    chosen = [file for file in files if file.split == split]
+    if not chosen:
+        there = ", ".join(sorted({file.split for file in files}))
+        found = f"there are only {there}" if there else "there is no file like test-de.tsv or de/test.tsv"
+        raise DataError(f"{root}: expected files of the split {split!r}, but {found}")
+    if languages is None:
+        return chosen
+    by_language: dict[str, list[DataFile]] = {}
+    for file in chosen:
+        by_language.setdefault(file.language, []).append(file)
+    wanted = list(languages)
+    if missing := [language for language in wanted if language not in by_language]:
+        there = ", ".join(by_language)
+        raise DataError(f"{root}: expected a {split} file for {', '.join(missing)}, but there are files for {there}")
+    return [file for language in wanted for file in by_language[language]]
+
+
+def _folder_language(name: str) -> str:
+    """Language of a folder: its name where that is a code (`de`, `eng_Latn`), the code where it is English."""
+    if name.lower() in _CODES:
+        return _CODES[name.lower()]
+    is_code = re.fullmatch(_LANGUAGE, name) is not None and name not in _NOT_LANGUAGES
+    return name if is_code else UNKNOWN_LANGUAGE

@@ -1,0 +1,148 @@
+"""What a reader gives back: items, and with them everything that was left out or looked odd.
+
+A reader runs in one of two ways. Strict (the default): the first line that breaks the format raises `DataError` with
+file, line, what was expected and what came. Not strict (`dlfa data check`): every such line is recorded and reading
+goes on, so that all problems of a file are known at once. Nothing is ever left out without being counted.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, Literal, TypeVar
+
+from dlfa_adapters.errors import DataError
+
+Item = TypeVar("Item")
+
+
+@dataclass(slots=True)
+class Sentence:
+    """A sentence with a tag for each word.
+
+    Attributes:
+        words: The words, exactly as in the file; a word may be empty or hold blanks.
+        tags: One tag a word, entity tags in IOB2; None where the file has no tags (XTREME's test files).
+        id: The sentence's own id, or its number in the file, from 0.
+        lines: Line number of each word, from 1; empty where they come from no file.
+        language: Language named by the words themselves (WikiANN's prefix), or None.
+        columns: Every column of every row as it was read, where words and tags alone would lose some of it.
+    """
+
+    words: list[str]
+    tags: list[str] | None
+    id: str
+    lines: list[int] = field(default_factory=list)
+    language: str | None = None
+    columns: list[list[str]] | None = None
+
+    @property
+    def line(self) -> int:
+        """Line of the first word, or 0."""
+        return self.lines[0] if self.lines else 0
+
+
+@dataclass(slots=True)
+class Example:
+    """A text, or a pair of texts, with its label.
+
+    Attributes:
+        text: The text, or the first of a pair (the premise).
+        text_pair: The second of a pair (the hypothesis), or None.
+        label: The label's name, or None where the file has no labels.
+        id: The item's own id, or its row number from 0, counted before anything is left out.
+        line: Its line in the file, from 1.
+        language: Language named in the row, or None.
+        flaw: `placeholder` (a sentence that is only "NS") or `blank`: no real pair, as PAWS-X has some; else None.
+    """
+
+    text: str
+    text_pair: str | None
+    label: str | None
+    id: str
+    line: int = 0
+    language: str | None = None
+    flaw: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing to know about a file.
+
+    Attributes:
+        line: Line number from 1, or None where it concerns the whole file.
+        level: `error` (the line breaks the format) or `warning` (it is odd, and was read).
+        kind: A short name to group by, e.g. `columns`, `encoding`, `orphan_inside`.
+        message: A sentence, without file and line.
+    """
+
+    line: int | None
+    level: Literal["error", "warning"]
+    kind: str
+    message: str
+
+
+@dataclass
+class Notes:
+    """Collects the problems of one file while it is read.
+
+    Attributes:
+        path: The file, for error texts.
+        strict: Whether an error raises at once.
+        problems: What was found so far.
+        dropped: Reason -> number of rows or items left out.
+    """
+
+    path: str | Path
+    strict: bool = True
+    problems: list[Problem] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    def error(self, line: int | None, kind: str, message: str) -> None:
+        """Record a line that breaks the format.
+
+        Raises:
+            DataError: When strict.
+        """
+        if self.strict:
+            raise DataError(f"{self.path}, line {line}: {message}" if line else f"{self.path}: {message}")
+        self.problems.append(Problem(line, "error", kind, message))
+
+    def warn(self, line: int | None, kind: str, message: str) -> None:
+        """Record something odd that was read all the same."""
+        self.problems.append(Problem(line, "warning", kind, message))
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        """Count something left out."""
+        self.dropped[reason] += count
+
+
+@dataclass
+class Read(Generic[Item]):
+    """The result of reading one file.
+
+    Attributes:
+        items: Sentences, examples, or plain lines, in file order.
+        format: Name of the format, as in `dlfa_adapters.data.readers.READERS`.
+        path: The file.
+        problems: Errors (only when not strict) and warnings.
+        dropped: Reason -> number of rows or items left out.
+        scheme: Tag scheme seen in the file (`IOB1`, `IOB2`, `BILOU`, `BIOES`), or None where tags are not of entities.
+        word_column: Column of the words, from 0 (tagging in columns only).
+        tag_column: Column of the tags, from 0 (tagging in columns only).
+        separator: What stands between columns: TAB or a blank (tagging in columns only).
+    """
+
+    items: list[Item]
+    format: str
+    path: str | Path
+    problems: list[Problem] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+    scheme: str | None = None
+    word_column: int | None = None
+    tag_column: int | None = None
+    separator: str = "\t"
+
+
+def shown(text: str, limit: int = 60) -> str:
+    """A piece of a file for an error text: quoted, escaped and short."""
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")

@@ -1,0 +1,150 @@
+"""CoNLL-U, the format of Universal Dependencies: ten columns, multiword ranges, empty nodes, comments.
+
+https://universaldependencies.org/format.html. Only rows with a whole number as id are words. Ranges (`1-2 du`) and
+empty nodes (`8.1`) are kept in the sentence, so that `write_conllu` gives the file back unchanged.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dlfa_adapters.data.readers.base import Notes, Read, Sentence, shown
+from dlfa_adapters.data.readers.lines import read_lines, write_lines
+
+_NUMBER = "[1-9][0-9]{0,8}"
+_ID = re.compile(rf"({_NUMBER})(?:-({_NUMBER}))?|(0|{_NUMBER})\.({_NUMBER})")
+_SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(.*)")
+
+
+@dataclass(slots=True)
+class Tree(Sentence):
+    """A sentence of a treebank.
+
+    Attributes:
+        rows: All rows, ranges and empty nodes among them, ten fields each.
+        comments: The comment lines, `#` included.
+        nodes: The rows that are words.
+    """
+
+    rows: list[list[str]] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+    nodes: list[list[str]] = field(default_factory=list)
+
+    def heads(self) -> list[int]:
+        """Head of each word, 0 for the root; -1 where the file has `_`."""
+        return [int(node[6]) if node[6] != "_" else -1 for node in self.nodes]
+
+    def deprels(self, subtypes: bool = True) -> list[str]:
+        """Relation of each word, with (`nsubj:pass`) or without (`nsubj`) its subtype."""
+        return [node[7] if subtypes else node[7].split(":")[0] for node in self.nodes]
+
+    def surface_words(self) -> list[str]:
+        """The words as written, each multiword range as one (`du`, not `de` and `le`)."""
+        out = []
+        covered = 0
+        for row in self.rows:
+            first, _, last = row[0].partition("-")
+            if last:
+                covered = int(last)
+                out.append(row[1])
+            elif "." not in first and int(first) > covered:
+                out.append(row[1])
+        return out
+
+
+def read_conllu(path: str | Path, *, strict: bool = True) -> Read[Sentence]:
+    """Read a CoNLL-U file; the tags are the universal parts of speech.
+
+    Args:
+        path: The file.
+        strict: Whether the first bad row raises.
+
+    Returns:
+        `Tree` items. Ranges and empty nodes are counted in `dropped`, as rows that are no words.
+
+    Raises:
+        DataError: The file cannot be read, or (when strict) a row breaks the format: not ten columns, an id out of
+            order, a head that is no word of the sentence.
+    """
+    notes = Notes(path, strict)
+    lines = read_lines(path, notes)
+    items: list[Sentence] = []
+    tree = Tree([], [], "")
+    for number, line in enumerate([*lines, ""], 1):
+        if not line.strip(" \t"):
+            if tree.rows:
+                _finish(tree, len(items), notes)
+                items.append(tree)
+                tree = Tree([], [], "")
+            elif tree.comments and number > len(lines):
+                notes.drop("comment_without_sentence", len(tree.comments))
+        elif line[0] == "#" and not tree.rows:
+            tree.comments.append(line)
+        else:
+            _add_row(tree, line, number, notes)
+    if lines and not items:
+        notes.warn(None, "empty", "there is no sentence in the file")
+    return Read(items, "conllu", path, notes.problems, notes.dropped, None, 1, 3)
+
+
+def write_conllu(path: str | Path, trees: Iterable[Sentence]) -> None:
+    """Write trees with their comments, ranges and empty nodes: a file in its normal form comes back byte by byte.
+
+    Args:
+        path: The file to write.
+        trees: `Tree` items.
+
+    Raises:
+        DataError: A field holds a line end.
+        TypeError: An item is no `Tree`.
+    """
+    lines: list[str] = []
+    for tree in trees:
+        if not isinstance(tree, Tree):
+            raise TypeError(f"expected a Tree from read_conllu, but got {type(tree).__name__}")
+        lines += tree.comments
+        lines += ["\t".join(row) for row in tree.rows]
+        lines.append("")
+    write_lines(path, lines)
+
+
+def _add_row(tree: Tree, line: str, number: int, notes: Notes) -> None:
+    row = line.split("\t")
+    match = _ID.fullmatch(row[0])
+    if len(row) != 10:
+        notes.error(number, "columns", f"expected 10 columns with TABs between them, but got {len(row)}: {shown(line)}")
+        notes.drop("bad_row")
+        return
+    if match is None:
+        notes.error(number, "id", f"expected an id like 3, 3-4 or 3.1 in column 1, but got {shown(row[0])}")
+        notes.drop("bad_row")
+        return
+    words = len(tree.nodes)
+    first, last, after, _ = match.groups()
+    if after is not None:
+        in_order = int(after) == words
+        notes.drop("empty_node")
+    elif last is not None:
+        in_order = int(first) == words + 1 and int(last) >= int(first)
+        notes.drop("multiword_range")
+    else:
+        in_order = int(first) == words + 1
+        tree.nodes.append(row)
+        tree.lines.append(number)
+    if not in_order:
+        notes.error(number, "id", f"expected the id that follows word {words}, but got {shown(row[0])}")
+    tree.rows.append(row)
+
+
+def _finish(tree: Tree, index: int, notes: Notes) -> None:
+    """Fill in words, tags and id, and check the heads, which may point forward, now that the sentence is whole."""
+    tree.words = [node[1] for node in tree.nodes]
+    tree.tags = [node[3] for node in tree.nodes]
+    matches = (_SENT_ID.match(comment) for comment in tree.comments)
+    tree.id = next((match[1].strip() for match in matches if match), "") or str(index)
+    count = len(tree.nodes)
+    for line, node in zip(tree.lines, tree.nodes, strict=True):
+        head = node[6]
+        if head != "_" and not (head.isascii() and head.isdigit() and len(head) < 10 and int(head) <= count):
+            notes.error(line, "head", f"expected a head in 0..{count} or _ in column 7, but got {shown(head)}")

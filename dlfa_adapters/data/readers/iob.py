@@ -1,0 +1,129 @@
+"""Entity tag schemes: recognise IOB1, IOB2, BILOU and BIOES in a file, and turn each into IOB2.
+
+IOB2 (every entity starts with B-) is the only scheme inside this library. IOB1 is what CoNLL-2003 was published in
+(Ramshaw and Marcus 1995, arXiv cmp-lg/9505040: B- only where an entity touches one of the same type). BILOU (Ratinov
+and Roth 2009) and BIOES also mark last and single words.
+
+A tag whose form is unknown is left as it is: labels are never mapped away. An I- that follows no entity of its type in
+an IOB2 file (PAN-X has some in Japanese and Chinese) stays an I-, because the lenient and the strict span score differ
+on it; `repair` is there for those who ask for it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+_TO_IOB2 = {"B": "B", "I": "I", "L": "I", "E": "I", "M": "I", "U": "B", "S": "B", "W": "B"}
+
+
+def split_tag(tag: str) -> tuple[str, str] | None:
+    """Prefix and type of an entity tag.
+
+    Args:
+        tag: E.g. `B-LOC`, `I-event-protest`, `O`.
+
+    Returns:
+        `("B", "LOC")`, `("I", "event-protest")`, `("O", "")`; None where it is no entity tag (`NOUN`).
+    """
+    if tag == "O":
+        return ("O", "")
+    if len(tag) > 2 and tag[1] == "-" and tag[0] in _TO_IOB2:
+        return (tag[0], tag[2:])
+    return None
+
+
+def detect_scheme(sequences: Iterable[Sequence[str]]) -> str | None:
+    """The scheme that a file's tags are in.
+
+    Args:
+        sequences: The tags of each sentence.
+
+    Returns:
+        `BILOU` or `BIOES` where their prefixes occur; `IOB1` where some entity starts with I- and B- is only ever used
+        between two entities of one type; otherwise `IOB2` (orphaned I- included). None where a tag is no entity tag, or
+        there is no entity at all.
+    """
+    prefixes: set[str] = set()
+    inside_starts = begin_after_other = False
+    for tags in sequences:
+        last = ""
+        for tag in tags:
+            if tag == "O":
+                last = ""
+                continue
+            parts = split_tag(tag)
+            if parts is None:
+                return None
+            prefix, kind = parts
+            prefixes.add(prefix)
+            if kind != last:
+                inside_starts |= prefix == "I"
+                begin_after_other |= prefix == "B"
+            last = kind
+    if not prefixes:
+        return None
+    if prefixes & {"L", "U"}:
+        return "BILOU"
+    if prefixes & {"E", "S", "M", "W"}:
+        return "BIOES"
+    return "IOB1" if inside_starts and not begin_after_other else "IOB2"
+
+
+def to_iob2(tags: Sequence[str], scheme: str | None) -> list[str]:
+    """Tags in IOB2, as a new list.
+
+    Args:
+        tags: Tags of one sentence, in `scheme`.
+        scheme: As `detect_scheme` names it.
+
+    Returns:
+        The same tags for IOB2 and None; converted ones otherwise. Tags of unknown form stay as they are.
+    """
+    if scheme == "IOB1":
+        return _iob1_to_iob2(tags)
+    if scheme in ("BILOU", "BIOES"):
+        return [_replace_prefix(tag) for tag in tags]
+    return list(tags)
+
+
+def orphans(tags: Sequence[str]) -> list[int]:
+    """Positions of every I- that continues nothing: after O, at the start, or after an entity of another type."""
+    found = []
+    last = ""
+    for index, tag in enumerate(tags):
+        parts = split_tag(tag)
+        kind = parts[1] if parts else ""
+        if parts and parts[0] == "I" and kind != last:
+            found.append(index)
+        last = kind
+    return found
+
+
+def repair(tags: Sequence[str]) -> tuple[list[str], int]:
+    """IOB2 with every orphaned I- turned into B-, as conlleval reads them.
+
+    Args:
+        tags: Tags of one sentence; not changed.
+
+    Returns:
+        The repaired tags, and how many of them changed.
+    """
+    places = orphans(tags)
+    out = list(tags)
+    for index in places:
+        out[index] = "B" + out[index][1:]
+    return out, len(places)
+
+
+def _replace_prefix(tag: str) -> str:
+    parts = split_tag(tag)
+    return tag if parts is None or tag == "O" else f"{_TO_IOB2[parts[0]]}-{parts[1]}"
+
+
+def _iob1_to_iob2(tags: Sequence[str]) -> list[str]:
+    out = []
+    last = ""
+    for tag in tags:
+        parts = split_tag(tag)
+        kind = parts[1] if parts else ""
+        out.append(f"B-{kind}" if parts and parts[0] == "I" and kind != last else tag)
+        last = kind
+    return out

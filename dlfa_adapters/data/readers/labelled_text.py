@@ -1,0 +1,71 @@
+"""Labelled texts for any classification: tsv or jsonl, with or without a header, or texts and labels in two files.
+
+`text TAB label` and `label TAB text` are told apart by their contents. Two files are XLM-T's way: `train_text.txt` and
+`train_labels.txt`, line by line.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dlfa_adapters.data.readers.base import Example, Notes, Read
+from dlfa_adapters.data.readers.lines import read_lines
+from dlfa_adapters.data.readers.table import finish_table, read_records, to_examples
+
+TEXT_END, LABELS_END = "_text.txt", "_labels.txt"
+
+
+def label_first(lines: Sequence[str]) -> bool:
+    """Whether the first of two columns is the label: the one with fewer distinct values, then the shorter one."""
+    rows = [line.split("\t") for line in lines if line.count("\t") == 1]
+    if not rows:
+        return False
+    first, second = ({row[side] for row in rows} for side in (0, 1))
+    if len(first) != len(second):
+        return len(first) < len(second)
+    return sum(map(len, first)) < sum(map(len, second))
+
+
+def labels_beside(path: str | Path) -> Path | None:
+    """The file of labels that belongs to a file of texts (`x_text.txt`, `x_labels.txt`), if it is there."""
+    name = Path(path).name
+    if not name.endswith(TEXT_END):
+        return None
+    labels = Path(path).with_name(name.removesuffix(TEXT_END) + LABELS_END)
+    return labels if labels.is_file() else None
+
+
+def read_labelled(path: str | Path, *, strict: bool = True) -> Read[Example]:
+    """Read labelled texts, single or in pairs.
+
+    Args:
+        path: A tsv or jsonl file, or the `..._text.txt` of a pair of files.
+        strict: Whether the first bad row raises.
+
+    Returns:
+        The texts; a `text_pair` where the file has one.
+
+    Raises:
+        DataError: The file cannot be read, lacks a column, has not as many labels as texts, or (when strict) has a bad
+            row.
+    """
+    notes = Notes(path, strict)
+    lines = read_lines(path, notes)
+    labels = labels_beside(path)
+    if labels is not None:
+        return _two_files(path, lines, labels, notes)
+    pair = ("label", "text") if label_first(lines) else ("text", "label")
+    records = read_records(path, lines, notes, {2: pair, 3: ("text", "text_pair", "label")}, ("text", "label"))
+    return finish_table(to_examples(records), "labelled", path, notes)
+
+
+def _two_files(path: str | Path, texts: Sequence[str], labels_path: Path, notes: Notes) -> Read[Example]:
+    labels = read_lines(labels_path, Notes(labels_path))
+    if len(labels) != len(texts):
+        message = f"expected one label a text, but {labels_path.name} has {len(labels)} lines for {len(texts)} texts"
+        notes.error(min(len(labels), len(texts)) + 1, "columns", message)
+        notes.drop("text_without_label", max(0, len(texts) - len(labels)))
+    items = [
+        Example(text, None, label, str(index), index + 1)
+        for index, (text, label) in enumerate(zip(texts, labels, strict=False))
+    ]
+    return finish_table(items, "labelled", path, notes)

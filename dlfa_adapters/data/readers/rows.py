@@ -1,0 +1,170 @@
+"""Blocks of rows between blank lines: what CoNLL columns, WikiANN and XTREME's tagging files have in common."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from dlfa_adapters.data.readers.base import Notes, Read, Sentence, shown
+from dlfa_adapters.data.readers.iob import detect_scheme, to_iob2
+from dlfa_adapters.data.readers.lines import write_lines
+from dlfa_adapters.errors import DataError
+
+DOCSTART = "-DOCSTART-"
+_SHAPE_SAMPLE = 2000  # rows looked at to find separator and number of columns
+
+
+@dataclass(slots=True)
+class Block:
+    """Rows of one sentence: the line number and the fields of each, and the comments before them."""
+
+    lines: list[int] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+
+    def tags(self, column: int, notes: Notes) -> list[str]:
+        """One column, with an error for every row where it is empty."""
+        tags = [row[column] for row in self.rows]
+        if not all(map(str.strip, tags)):
+            for line, tag in zip(self.lines, tags, strict=True):
+                if not tag.strip():
+                    notes.error(line, "tag", f"expected a tag in column {column + 1}, but it is empty")
+        return tags
+
+
+def is_blank(line: str) -> bool:
+    """Whether a line separates sentences: nothing in it but blanks and TABs."""
+    return not line.strip(" \t")
+
+
+def split_row(line: str, separator: str) -> list[str]:
+    """Fields of a row: at every TAB, or at every run of blanks where the file has no TABs."""
+    return line.split("\t") if separator == "\t" else [part for part in line.split(" ") if part]
+
+
+def find_shape(lines: Sequence[str]) -> tuple[str, int]:
+    r"""Separator and number of columns of a file: what most of its first rows have.
+
+    Args:
+        lines: The lines of the file.
+
+    Returns:
+        `("\t", n)` where most rows have a TAB, else `(" ", n)`; `("\t", 1)` where neither separates anything.
+    """
+    sample = [line for line in lines[: 2 * _SHAPE_SAMPLE] if not is_blank(line)][:_SHAPE_SAMPLE]
+    for separator in ("\t", " "):
+        widths = Counter(len(split_row(line, separator)) for line in sample if not _is_marker(line))
+        if widths:
+            width = widths.most_common(1)[0][0]
+            if width > 1:
+                return separator, width
+    return "\t", 1
+
+
+def read_blocks(lines: Sequence[str], notes: Notes, separator: str, width: int) -> Iterator[Block]:
+    """The sentences of a file, as blocks of rows that all have the same number of columns.
+
+    A `-DOCSTART-` row at the start of a block is left out and counted, whether it stands alone or is glued to a
+    sentence. In files of three and more columns a line without any separator that begins with `#`, before the first
+    row of a block, is a comment (UNER, GermEval); everywhere else `#` begins a word.
+
+    Args:
+        lines: The lines of the file.
+        notes: Where problems go.
+        separator: TAB or a blank.
+        width: Number of columns expected.
+
+    Yields:
+        One block a sentence; never an empty one.
+    """
+    block = Block()
+    for number, line in enumerate(lines, 1):
+        if is_blank(line):
+            if block.rows:
+                yield block
+                block = Block()
+            continue
+        if not block.rows:
+            if _is_marker(line):
+                notes.drop("docstart_marker")
+                continue
+            if width > 2 and line.startswith("#") and "\t" not in line:
+                block.comments.append(line)
+                continue
+        fields = split_row(line, separator)
+        if len(fields) != width:
+            between = "TAB" if separator == "\t" else "blank"
+            notes.error(
+                number,
+                "columns",
+                f"expected {width} columns with a {between} between them, but got {len(fields)}: {shown(line)}",
+            )
+            notes.drop("bad_row")
+            continue
+        block.lines.append(number)
+        block.rows.append(fields)
+    if block.rows:
+        yield block
+    elif block.comments:
+        notes.drop("comment_without_sentence", len(block.comments))
+
+
+def finish_tagging(read: Read[Sentence], scheme: str | None) -> Read[Sentence]:
+    """Turn the tags of a file into IOB2 and note the scheme and what changed; other tags stay as they are.
+
+    Args:
+        read: Sentences with tags as in the file.
+        scheme: The scheme they are in, or None to find out.
+
+    Returns:
+        The same object.
+    """
+    read.scheme = scheme or detect_scheme(item.tags for item in read.items if item.tags)
+    if read.scheme in (None, "IOB2"):
+        return read
+    changed = 0
+    for item in read.items:
+        if item.tags is None:
+            continue
+        tags = to_iob2(item.tags, read.scheme)
+        if tags != item.tags:
+            changed += sum(new != old for new, old in zip(tags, item.tags, strict=True))
+            if item.columns is None:
+                item.columns = [list(row) for row in zip(item.words, item.tags, strict=True)]
+            item.tags = tags
+    notes = Notes(read.path, strict=False, problems=read.problems)
+    notes.warn(None, "scheme", f"tags are in {read.scheme}; {changed} of them were rewritten to make them IOB2")
+    return read
+
+
+def write_rows(path: str, sentences: Sequence[Sequence[Sequence[str]]], separator: str = "\t") -> None:
+    """Write sentences as rows of fields with a blank line after each.
+
+    Args:
+        path: The file to write.
+        sentences: For each sentence its rows, for each row its fields.
+        separator: TAB or a blank.
+
+    Raises:
+        DataError: A field cannot be written so that it is read back as it is.
+    """
+    lines: list[str] = []
+    for index, rows in enumerate(sentences):
+        if not rows:
+            raise DataError(f"{path}: sentence {index} has no words; a file of columns cannot hold it")
+        for row in rows:
+            line = separator.join(row)
+            same = split_row(line, separator) == list(row) and len(row) == len(sentences[0][0])
+            if (
+                not same
+                or is_blank(line)
+                or (row is rows[0] and _is_marker(line))
+                or "\t" in line.replace(separator, "")
+            ):
+                raise DataError(f"{path}: sentence {index}: this row would not be read back as it is: {list(row)!r}")
+            lines.append(line)
+        lines.append("")
+    write_lines(path, lines)
+
+
+def _is_marker(line: str) -> bool:
+    return line.startswith(DOCSTART) and line[len(DOCSTART) : len(DOCSTART) + 1] in ("", "\t", " ")

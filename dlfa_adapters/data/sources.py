@@ -1,0 +1,160 @@
+"""One call for data from anywhere: files, folders, the hub, the samples, Python lists. All become the same columns.
+
+```python
+load_data("download/", task="ner", split="dev", languages=["de", "sw"])  # XTREME's layout, or any of data/layout.py
+load_data("en_ewt-ud-dev.conllu", task="pos")
+load_data("hub:panx", task="ner", split="dev", languages=["de"])
+load_data("samples:ner", task="ner", split="train")
+load_data([(["Anna", "met", "Bob"], ["B-PER", "O", "B-PER"])], task="ner", languages=["en"])
+```
+"""
+
+from collections.abc import Iterable, Sequence
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import datasets
+
+from dlfa_adapters.data.assemble import Loaded, assemble
+from dlfa_adapters.data.hub import load_hub
+from dlfa_adapters.data.iterables import items_from
+from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE, describe, find_files
+from dlfa_adapters.data.readers import Notes, Problem, Read, read_file
+from dlfa_adapters.errors import DataError
+from dlfa_adapters.tasks import Task, get_task
+
+SAMPLES = ("ner", "pos", "nli")
+
+
+def load_data(
+    source: str | Path | Iterable[Any],
+    task: str | Task | None = None,
+    split: str = "test",
+    languages: Iterable[str] | None = None,
+    format: str | None = None,
+    **options: Any,
+) -> datasets.Dataset:
+    """Data from any source; see `load_source` for the arguments and for the account of what was left out.
+
+    Returns:
+        The dataset. `dataset.info.description` holds the account as JSON (source, dropped, unknown labels).
+
+    Raises:
+        ConfigError: There is no such format.
+        DataError: The data cannot be read, or there is nothing in it.
+    """
+    return load_source(source, task, split, languages, format, **options).dataset
+
+
+def load_source(
+    source: str | Path | Iterable[Any],
+    task: str | Task | None = None,
+    split: str = "test",
+    languages: Iterable[str] | None = None,
+    format: str | None = None,
+    **options: Any,
+) -> Loaded:
+    """Data from any source, with an account of it.
+
+    Args:
+        source: A file; a folder in a layout of `data/layout.py`; `hub:NAME` (`data/hub.py` has the list);
+            `samples:ner`, `samples:pos`, `samples:nli`; or an iterable of `(words, tags)`, `(text, label)`,
+            `(text, text_pair, label)` or of dictionaries with our column names.
+        task: A task or its name. It tells tagging from classification where the source does not, names the folder in
+            XTREME's layout, and its labels are compared with those in the data.
+        split: `train`, `dev` or `test`. For a single file: what it is used for. Placeholder pairs are left out of
+            `train` and kept otherwise, so that a test has its official size.
+        languages: Languages wanted, in this order; default: all there are. For a single file or an iterable: its one
+            language.
+        format: A name of `readers.READERS`, for files; default: found from content and name.
+        options: Further arguments of the reader, e.g. `tag_column=3`.
+
+    Returns:
+        The data; its warnings also go to the log.
+
+    Raises:
+        ConfigError: There is no such format.
+        DataError: The data cannot be read, has no labels, or there is nothing in it.
+    """
+    if split not in ("train", "dev", "test"):
+        raise DataError(f"expected the split train, dev or test, but got {split!r}")
+    known = get_task(task) if isinstance(task, str) else task
+    wanted = [languages] if isinstance(languages, str) else None if languages is None else list(languages)
+    notes = Notes(source if isinstance(source, str | Path) else "the given items", strict=True)
+    if not isinstance(source, str | Path):
+        by_language = items_from(source, _one_language(wanted), notes)
+    elif str(source).startswith("hub:"):
+        by_language = load_hub(str(source).removeprefix("hub:"), split, wanted, notes)
+    elif str(source).startswith("samples:"):
+        by_language = _samples(str(source).removeprefix("samples:"), split, wanted, notes)
+    else:
+        name = known.name if known else task if isinstance(task, str) else None
+        by_language = _files(Path(source), name, split, wanted, format, options, notes)
+    return assemble(by_language, known, split, notes)
+
+
+def _files(
+    path: Path,
+    task: str | None,
+    split: str,
+    languages: list[str] | None,
+    format: str | None,
+    options: dict[str, Any],
+    notes: Notes,
+) -> dict[str, list[Any]]:
+    """Items of a file, or of the matching files of a folder, by language."""
+    if not path.is_dir():
+        read = read_file(path, format, **options)
+        _take_notes(read, notes)
+        language = describe(path)[0] if languages is None else _one_language(languages)
+        if languages is not None and any(item.language for item in read.items):
+            read.items = [item for item in read.items if (item.language or language) in languages]
+        return _by_language(read.items, language)
+    out: dict[str, list[Any]] = {}
+    for file in find_files(path, task, split, languages):
+        read = read_file(file.path, format, **options)
+        _take_notes(read, notes)
+        for language, items in _by_language(read.items, file.language).items():
+            out.setdefault(language, []).extend(items)
+    return out
+
+
+def _samples(name: str, split: str, languages: list[str] | None, notes: Notes) -> dict[str, list[Any]]:
+    if name not in SAMPLES:
+        raise DataError(f"expected samples:{', samples:'.join(SAMPLES)}, but got 'samples:{name}'")
+    folder = files("dlfa_adapters") / "offline" / "samples" / name
+    start = f"{split}-"
+    there = sorted(
+        entry.name[len(start) : -len(".tsv")]
+        for entry in folder.iterdir()
+        if entry.name.startswith(start) and entry.name.endswith(".tsv")
+    )
+    wanted = there if languages is None else languages
+    if missing := [language for language in wanted if language not in there]:
+        raise DataError(f"samples:{name} has {split} data for {', '.join(there)}, but not for {', '.join(missing)}")
+    out = {}
+    for language in wanted:
+        with as_file(folder / f"{start}{language}.tsv") as path:
+            read = read_file(path, "xnli" if name == "nli" else "columns")
+        _take_notes(read, notes)
+        out[language] = read.items
+    return out
+
+
+def _take_notes(read: Read[Any], notes: Notes) -> None:
+    notes.dropped.update(read.dropped)
+    for problem in read.problems:
+        where = f"{read.path}, line {problem.line}" if problem.line else str(read.path)
+        notes.problems.append(Problem(problem.line, problem.level, problem.kind, f"{where}: {problem.message}"))
+
+
+def _by_language(items: Sequence[Any], default: str) -> dict[str, list[Any]]:
+    out: dict[str, list[Any]] = {}
+    for item in items:
+        out.setdefault(item.language or default, []).append(item)
+    return out
+
+
+def _one_language(languages: Sequence[str] | None) -> str:
+    return languages[0] if languages and len(languages) == 1 else UNKNOWN_LANGUAGE

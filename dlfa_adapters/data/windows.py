@@ -1,0 +1,134 @@
+"""Windows over long sentences: every word is scored once, in the window where it is furthest from an edge.
+
+Wu and Dredze 2019 ("Beto, Bentz, Becas", arXiv 1904.09077) cut sentences into windows of 128 pieces that share 64 with
+their neighbour. Here a window begins and ends between words, and a gold word can neither fall between two windows nor
+count twice.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from dlfa_adapters.data.alignment import AlignmentCounts, WordPieces, align_words, count_words
+from dlfa_adapters.data.backend import Specials, check_fast, plain_backend, special_tokens
+from dlfa_adapters.errors import ConfigError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+
+class Window(NamedTuple):
+    """One row for the encoder: a sentence, or a part of a long one.
+
+    Attributes:
+        sentence: Index of the sentence.
+        input_ids: The pieces, special tokens included.
+        words: Indices in the sentence of the words that are scored in this window.
+        pieces: For each of these words, [start, stop) of its pieces in `input_ids`.
+    """
+
+    sentence: int
+    input_ids: list[int]
+    words: tuple[int, ...]
+    pieces: tuple[tuple[int, int], ...]
+
+
+def make_windows(
+    tokenizer: "PreTrainedTokenizerFast",
+    sentences: Sequence[Sequence[str]],
+    *,
+    max_length: int = 128,
+    context: int = 64,
+) -> tuple[list[Window], AlignmentCounts]:
+    """Cuts sentences into windows in which every word is scored exactly once.
+
+    Args:
+        tokenizer: A fast tokenizer.
+        sentences: Words of each sentence. A sentence without words gives no window and keeps its index.
+        max_length: Most pieces in a window, special tokens included.
+        context: Pieces that a window shares with the next, at most; never more than half of a window.
+
+    Returns:
+        The windows, in the order of the sentences, and what was counted.
+
+    Raises:
+        ConfigError: If the tokenizer is slow, or the lengths leave no room for a word.
+    """
+    check_fast(tokenizer)
+    with plain_backend(tokenizer) as backend:
+        specials = special_tokens(backend)
+    room = max_length - len(specials)
+    if room < 1 or context < 0:
+        raise ConfigError(
+            f"expected max_length of at least {len(specials) + 1} ({len(specials)} special tokens and a piece) and "
+            f"context of at least 0, got max_length={max_length} and context={context}; "
+            "type max_length=128, context=64."
+        )
+    occurrences = Counter(chain.from_iterable(sentences))
+    aligned = align_words(tokenizer, occurrences)
+    counts = count_words(occurrences, aligned)
+    giants = [word for word, pieces in aligned.items() if len(pieces.ids) > room]
+    for word in giants:
+        aligned[word] = aligned[word].cut(room)
+    windows = [
+        window
+        for index, sentence in enumerate(sentences)
+        for window in _windows_of(index, [aligned[word] for word in sentence], specials, room, min(context, room // 2))
+    ]
+    return windows, counts + AlignmentCounts(n_giant=sum(occurrences[word] for word in giants), n_windows=len(windows))
+
+
+def _windows_of(index: int, words: list[WordPieces], specials: Specials, room: int, context: int) -> Iterator[Window]:
+    """The windows of one sentence."""
+    # Where in the sentence each word begins, and, last, where the sentence ends; in pieces.
+    starts = [0, *accumulate(len(word.ids) for word in words)]
+    spans = _spans(starts, room, context)
+    owner = _owners(starts, spans)
+    for number, (first, stop) in enumerate(spans):
+        scored = tuple(i for i in range(first, stop) if owner[i] == number)
+        if not scored:
+            continue
+        ids = [*specials.before, *(piece for word in words[first:stop] for piece in word.ids), *specials.after]
+        shift = len(specials.before) - starts[first]
+        pieces = tuple((starts[i] + words[i].marker + shift, starts[i + 1] + shift) for i in scored)
+        yield Window(index, ids, scored, pieces)
+
+
+def _spans(starts: list[int], room: int, context: int) -> list[tuple[int, int]]:
+    """Which words [first, stop) each window holds, in order; together they hold all words."""
+    n_words = len(starts) - 1
+    spans = []
+    first = stop = 0
+    while stop < n_words:
+        # Begin with up to `context` pieces of the window before, fewer where the next word would not fit otherwise.
+        while starts[stop] - starts[first] > context or starts[stop + 1] - starts[first] > room:
+            first += 1
+        while stop < n_words and starts[stop + 1] - starts[first] <= room:
+            stop += 1
+        spans.append((first, stop))
+    if len(spans) > 1:  # the last window has room to its left
+        first, stop = spans[-1]
+        while starts[stop] - starts[first - 1] <= room:
+            first -= 1
+        spans[-1] = (first, stop)
+    return spans
+
+
+def _owners(starts: list[int], spans: list[tuple[int, int]]) -> list[int]:
+    """The window that scores each word: where it is furthest from an edge, the earlier one if two are equal.
+
+    The two ends of the sentence are no edges, as nothing is missing there.
+    """
+    n_words = len(starts) - 1
+    if len(spans) == 1:
+        return [0] * n_words
+    owner, best = [0] * n_words, [-1] * n_words
+    end = starts[-1]
+    for number, (first, stop) in enumerate(spans):
+        for i in range(first, stop):
+            left = starts[i] - starts[first] if first else end
+            right = starts[stop] - starts[i + 1] if stop < n_words else end
+            if min(left, right) > best[i]:
+                owner[i], best[i] = number, min(left, right)
+    return owner

@@ -1,0 +1,74 @@
+"""Tasks of one's own: tagging or classification with any labels."""
+
+from collections.abc import Iterable
+
+from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.tasks.base import Task
+
+
+def tagging_task(name: str, labels: Iterable[str], metric: str | None = None) -> Task:
+    """A tagging task.
+
+    Args:
+        name: Its name, which becomes the head's.
+        labels: Label names; the order is the order of ids. Entity tags (`B-X`, `I-X`, `O`) are completed: every type
+            gets both B- and I-, because a model that lacks one of them cannot write the entities of the other.
+        metric: `span_f1` or `accuracy`; default: by whether the labels are entity tags.
+
+    Returns:
+        The task.
+
+    Raises:
+        ConfigError: There are fewer than two labels, or one occurs twice.
+    """
+    names = _checked(name, labels)
+    if is_span_task(names):
+        types = dict.fromkeys(label[2:] for label in names if label != "O")
+        missing = [f"{start}-{kind}" for kind in types for start in "BI" if f"{start}-{kind}" not in names]
+        names = (*names, *missing) if "O" in names else ("O", *names, *missing)
+    metric = metric or ("span_f1" if is_span_task(names) else "accuracy")
+    return Task(name=name, kind="tagging", labels=names, metric=metric)
+
+
+def classification_task(name: str, labels: Iterable[str], pair: bool = False, metric: str = "accuracy") -> Task:
+    """A classification task.
+
+    Args:
+        name: Its name, which becomes the head's.
+        labels: Label names; the order is the order of ids.
+        pair: Whether an item is a pair of texts.
+        metric: The main score.
+
+    Returns:
+        The task.
+
+    Raises:
+        ConfigError: There are fewer than two labels, or one occurs twice.
+    """
+    return Task(name=name, kind="classification", labels=_checked(name, labels), metric=metric, pair=pair)
+
+
+def labels_in_order(labels: Iterable[str]) -> tuple[str, ...]:
+    """The distinct labels of some data in an order that does not depend on the data's: `O` first, then sorted.
+
+    Entity tags are sorted by type, B- before I-.
+    """
+    distinct = set(labels)
+    rest = sorted(distinct - {"O"}, key=lambda label: (label[2:], label[:2]) if label[1:2] == "-" else (label, ""))
+    return ("O", *rest) if "O" in distinct else tuple(rest)
+
+
+def is_span_task(labels: Iterable[str]) -> bool:
+    """Whether the labels are entity tags in IOB2: all of them `O`, `B-X` or `I-X`, and at least one not `O`."""
+    names = set(labels) - {"O"}
+    return bool(names) and all(label[:2] in ("B-", "I-") and len(label) > 2 for label in names)
+
+
+def _checked(name: str, labels: Iterable[str]) -> tuple[str, ...]:
+    names = tuple(labels)
+    twice = [label for label in dict.fromkeys(names) if names.count(label) > 1]
+    if twice:
+        raise ConfigError(f"task {name!r}: expected distinct labels, but {twice[0]!r} occurs twice")
+    if len(names) < 2:
+        raise ConfigError(f"task {name!r}: expected at least two labels, but got {list(names)}")
+    return names

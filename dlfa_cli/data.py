@@ -1,0 +1,78 @@
+"""`dlfa data check FILE`: what is in a data file, and everything that is wrong or odd in it."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from dlfa_adapters.data.check import DataCheck
+
+data_app = typer.Typer(help="Look at data before using it.", no_args_is_help=True)
+
+_MOST_LABELS = 25
+
+
+@data_app.callback()
+def _group() -> None:
+    """Look at data before using it."""
+
+
+@data_app.command("check")
+def check(
+    path: Annotated[Path, typer.Argument(help="A data file; its format is found from its content and name.")],
+    format: Annotated[
+        str | None,
+        typer.Option("--format", "-f", help="The format, where it is not found rightly: columns, conllu, ..."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Read a file to its end and tell counts, labels, oddities and every problem with its line.
+
+    Examples: `dlfa data check train-en.tsv`, `dlfa data check en_ewt-ud-dev.conllu --json`.
+    """
+    from dlfa_adapters.data.check import check_data
+
+    result = check_data(path, format)
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
+    else:
+        _show(result)
+    result.raise_for_errors()
+
+
+def _show(result: "DataCheck") -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    facts = Table(show_header=False, box=None, pad_edge=False)
+    facts.add_row("file", escape(result.path))
+    facts.add_row("format", result.format + (f", tags in {result.scheme}" if result.scheme else ""))
+    facts.add_row(result.unit, f"{result.items:,}")
+    facts.add_row("words", f"{result.words:,}")
+    if result.entities:
+        facts.add_row("entities", escape(", ".join(f"{kind} {count:,}" for kind, count in result.entities.items())))
+    if result.dropped:
+        facts.add_row("left out", ", ".join(f"{count:,} {reason}" for reason, count in result.dropped.items()))
+    console.print(facts)
+    if result.labels:
+        labels = Table("label", "count", title=f"{len(result.labels)} labels", title_justify="left")
+        labels.columns[1].justify = "right"
+        for label, count in list(result.labels.items())[:_MOST_LABELS]:
+            labels.add_row(escape(label), f"{count:,}")
+        if len(result.labels) > _MOST_LABELS:
+            labels.add_row(f"and {len(result.labels) - _MOST_LABELS} more", "")
+        console.print(labels)
+    if result.problems:
+        table = Table("line", "", "problem", title=f"{len(result.problems)} problems", title_justify="left")
+        table.columns[0].justify = "right"
+        for problem in result.problems:
+            colour = "red" if problem.level == "error" else "yellow"
+            line = "" if problem.line is None else str(problem.line)
+            table.add_row(line, f"[{colour}]{problem.level}[/]", escape(problem.message))
+        console.print(table)
+    else:
+        console.print("no problems")
