@@ -1,0 +1,146 @@
+"""Many heads as one: their parameters stacked on a leading axis, trained in the same kernels."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state
+
+from dlfa_adapters.fusion import check_fuse_layer, make_fusion, state_indices
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadSpec:
+    """A head to train on frozen states: a fusion and a linear classifier.
+
+    Attributes:
+        name: What it is called in tables: `last`, `D_7`.
+        fusion: See `make_fusion`.
+        fuse_layer: Layers, () where the fusion takes none.
+        reduction: See `AIF`.
+        branches: See `AIF`.
+        gate: See `DLFA`.
+        norm: See `AIF`.
+        init: See `AIF`.
+        seed: Of the initial weights.
+    """
+
+    name: str
+    fusion: str = "dlfa"
+    fuse_layer: tuple[int, ...] = ()
+    reduction: float = 4
+    branches: str = "both"
+    gate: str = "product"
+    norm: str = "batch"
+    init: str = "kaiming"
+    seed: int = 0
+
+    @property
+    def architecture(self) -> tuple[object, ...]:
+        """What must be equal for two heads to be stacked: all but the name, the seed and which layers."""
+        options = (self.fusion, self.reduction, self.branches, self.gate, self.norm, self.init)
+        return (*options, len(self.fuse_layer))
+
+    def states(self, num_layers: int) -> tuple[int, ...]:
+        """Which states the fusion takes, in calling order; `num_layers` stands for the last."""
+        return state_indices(self.fusion, self.fuse_layer, num_layers)
+
+
+class FusionClassifier(nn.Module):
+    """A fusion and a linear classifier, without the encoder under them.
+
+    Args:
+        spec: Which fusion.
+        hidden_size: Width of the states.
+        num_layers: Number of blocks of the encoder.
+        num_labels: Number of classes.
+    """
+
+    def __init__(self, spec: HeadSpec, hidden_size: int, num_layers: int, num_labels: int) -> None:
+        super().__init__()
+        if spec.fuse_layer:
+            check_fuse_layer(spec.fuse_layer, num_layers)
+        self.fusion = make_fusion(
+            spec.fusion,
+            hidden_size,
+            num_layers=num_layers,
+            num_lower=max(1, len(spec.fuse_layer)),
+            reduction=spec.reduction,
+            branches=spec.branches,
+            gate=spec.gate,
+            norm=spec.norm,
+            init=spec.init,
+        )
+        self.classifier = nn.Linear(hidden_size, num_labels)
+        nn.init.normal_(self.classifier.weight, std=0.02)  # as BERT starts a classifier
+        nn.init.zeros_(self.classifier.bias)
+
+    def forward(self, states: Tensor, attention_mask: Tensor, positions: Tensor) -> Tensor:
+        """Logits at some positions.
+
+        Args:
+            states: What the fusion takes, (states, batch, seq, width).
+            attention_mask: (batch, seq).
+            positions: Indices into the flattened batch, row * seq + column, (items,).
+
+        Returns:
+            Logits, (items, labels).
+        """
+        fused = self.fusion(*states.unbind(0), attention_mask=attention_mask)
+        return self.classifier(fused.flatten(0, 1).index_select(0, positions))
+
+
+def new_head(spec: HeadSpec, hidden_size: int, num_layers: int, num_labels: int) -> FusionClassifier:
+    """A head with the initial weights of its seed; the global random state is left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(spec.seed)
+        return FusionClassifier(spec, hidden_size, num_layers, num_labels)
+
+
+class StackedHeads:
+    """Heads of one architecture whose parameters and buffers share tensors with a leading axis of heads.
+
+    Args:
+        specs: Heads of equal architecture.
+        heads: One module for each of them.
+        num_layers: Number of blocks of the encoder.
+
+    Raises:
+        ValueError: If the architectures differ.
+    """
+
+    def __init__(self, specs: Sequence[HeadSpec], heads: Sequence[FusionClassifier], num_layers: int) -> None:
+        if len({spec.architecture for spec in specs}) != 1:
+            raise ValueError(f"Heads that are stacked must have one architecture, got {[s.name for s in specs]}.")
+        self.specs = list(specs)
+        self.indices = [spec.states(num_layers) for spec in specs]
+        self.parameters, self.buffers = stack_module_state(list(heads))
+        self._skeleton = copy.deepcopy(heads[0]).to("meta")
+
+    def __call__(self, states: Tensor, attention_mask: Tensor, positions: Tensor, *, training: bool) -> Tensor:
+        """Logits of every head.
+
+        Args:
+            states: All states of a batch, (layers + 1, batch, seq, width).
+            attention_mask: (batch, seq).
+            positions: See `FusionClassifier`.
+            training: Whether batch statistics are used and the running ones updated.
+
+        Returns:
+            Logits, (heads, items, labels).
+        """
+        self._skeleton.train(training)
+        chosen = torch.stack([states[list(indices)] for indices in self.indices])
+
+        def one(parameters: dict[str, Tensor], buffers: dict[str, Tensor], states: Tensor) -> Tensor:
+            return functional_call(self._skeleton, (parameters, buffers), (states, attention_mask, positions))
+
+        logits: Tensor = torch.vmap(one)(self.parameters, self.buffers, chosen)
+        return logits
+
+    def state_dict(self, head: int) -> dict[str, Tensor]:
+        """Parameters and buffers of one head under the names of `FusionClassifier`, copied."""
+        both = {**self.parameters, **self.buffers}
+        return {name: tensor[head].detach().clone() for name, tensor in both.items()}

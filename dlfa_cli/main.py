@@ -1,0 +1,61 @@
+"""The command `dlfa`: its subcommands, and one place where errors become one sentence."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from dlfa_cli.data import data_app
+from dlfa_cli.demo import demo
+from dlfa_cli.predict import predict
+
+app = typer.Typer(
+    help="Layer fusion for zero-shot cross-lingual transfer: labels in one language, text in many.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    epilog='Start with `dlfa demo`; then `dlfa predict runs/ner-demo "Амина живёт в Кампале."`',
+)
+app.command()(demo)
+app.command()(predict)
+app.add_typer(data_app, name="data")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"dlfa {version('dlfa-adapters')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    if debug:
+        os.environ["DLFA_DEBUG"] = "1"
+
+
+def main() -> None:
+    """Run the command line. Exit codes: 0 done, 1 a bug, 2 something the user can mend (one sentence on stderr)."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else a warning at every fork
+    try:
+        app()
+    except Exception as error:
+        if os.environ.get("DLFA_DEBUG") or not _is_users(error):
+            raise
+        typer.echo(f"dlfa: {error}", err=True)
+        sys.exit(2)
+
+
+def _is_users(error: Exception) -> bool:
+    """Whether the error is a user's to mend: one of ours, or the file system's."""
+    if isinstance(error, OSError):
+        return True
+    errors = sys.modules.get("dlfa_adapters.errors")
+    return errors is not None and isinstance(error, errors.DLFAError)

@@ -1,0 +1,111 @@
+"""`dlfa demo`: the table, the JSON, the run; on a tiny random encoder, and on the real one where it is installed."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from dlfa_adapters.demo import TASTE, run_demo
+from dlfa_adapters.offline.samples import sample_languages
+from dlfa_adapters.training.runs import read_run
+from dlfa_cli.demo import as_dict, coloured, show
+
+
+def test_columns_languages_and_choice(tiny_run):
+    assert tiny_run.columns == ["last", "D_1", "D_2", "D_3"]
+    assert set(tiny_run.scores) == set(sample_languages("ner"))
+    assert all(set(row) == set(tiny_run.columns) for row in tiny_run.scores.values())
+    assert tiny_run.dev_scores[tiny_run.picked] == max(tiny_run.dev_scores.values())
+    assert [language for language, _, _ in tiny_run.taste] == list(TASTE)
+    assert all(len(words) == len(tags) for _, words, tags in tiny_run.taste)
+
+
+def test_the_mean_leaves_english_out(tiny_run):
+    others = [row["D_2"] for language, row in tiny_run.scores.items() if language != "en"]
+    assert tiny_run.mean("D_2") == pytest.approx(sum(others) / len(others))
+
+
+def test_the_run_says_what_it_is(tiny_run):
+    config = read_run(tiny_run.run.folder).config
+    assert config["task"] == "ner"
+    assert config["labels"][0] == "O"
+    assert config["encoder"]["num_hidden_layers"] == 3
+    assert config["data"]["train"]["language"] == "en"
+    assert config["metrics"]["test"]["de"] == tiny_run.scores["de"][tiny_run.picked]
+
+
+def test_the_same_seed_gives_the_same_table(tiny_run, tiny_folder, tmp_path):
+    again = run_demo(str(tiny_folder), out=tmp_path / "again", epochs=1)
+    assert (again.scores, again.dev_scores, again.picked) == (tiny_run.scores, tiny_run.dev_scores, tiny_run.picked)
+    weights = "head/" + next(n for n in tiny_run.run.config["files"] if n.endswith(".safetensors")).split("/")[-1]
+    assert again.run.config["files"][weights] == tiny_run.run.config["files"][weights]
+
+
+def test_progress_ends_at_its_totals(tiny_folder, tmp_path):
+    done, totals = {}, {}
+
+    def progress(stage, steps, total):
+        done[stage] = done.get(stage, 0) + steps
+        totals[stage] = total
+
+    run_demo(str(tiny_folder), out=tmp_path / "run", epochs=1, progress=progress)
+    assert done == totals
+
+
+def test_the_screen_has_table_choice_sentences_and_command(tiny_run, capsys):
+    show(tiny_run)
+    out = capsys.readouterr().out
+    for expected in ("D_3", "the 16 languages other than English", f"Picked {tiny_run.picked}", "attention", "samples", "dlfa predict"):
+        assert expected in " ".join(out.split()), expected
+
+
+def test_json_is_as_documented(tiny_run):
+    data = json.loads(json.dumps(as_dict(tiny_run)))
+    assert data["columns"] == tiny_run.columns
+    assert data["scores"]["sw"]["D_1"] == tiny_run.scores["sw"]["D_1"]
+    assert data["picked"] == tiny_run.picked
+    assert data["run"] == str(tiny_run.run.folder)
+
+
+def test_entities_are_marked_with_their_type():
+    text = coloured(
+        ["Anna", "Lee", "met", "Bob", "Ann", "in", "Rome"], ["B-PER", "I-PER", "O", "B-PER", "B-PER", "O", "B-LOC"]
+    )
+    assert text.plain == "Anna Lee[PER] met Bob[PER] Ann[PER] in Rome[LOC] "
+
+
+def run_cli(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "dlfa_cli", *map(str, arguments)], capture_output=True, text=True, timeout=900, **options
+    )
+
+
+def test_an_unknown_encoder_is_one_sentence(tmp_path):
+    done = run_cli("demo", "--model", tmp_path / "no-such-encoder", "--out", tmp_path / "run")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot be loaded" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.offline_encoder
+def test_the_real_thing(offline_cache, tmp_path):
+    """The command of the README, with the real encoder: fused middle layers are far above the baseline."""
+    import os
+
+    environment = {**os.environ, "DLFA_CACHE": str(offline_cache)}
+    done = run_cli("demo", "--json", "--out", tmp_path / "run", env=environment)
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    assert data["columns"] == ["last", *(f"D_{k}" for k in range(1, 13))]
+    assert data["mean"][data["picked"]] > data["mean"]["last"] + 30
+    assert data["picked"] in ("D_5", "D_6", "D_7", "D_8")
+    assert abs(data["mean"]["D_12"] - data["mean"]["last"]) < 15  # the control is no better than the baseline
+    asked = run_cli("predict", tmp_path / "run", "Амина Джума живёт в Кампале .", "--json", env=environment)
+    assert asked.returncode == 0, asked.stderr
+    (row,) = json.loads(asked.stdout)
+    assert {(entity["type"], " ".join(entity["words"])) for entity in row["entities"]} == {
+        ("PER", "Амина Джума"),
+        ("LOC", "Кампале"),
+    }
