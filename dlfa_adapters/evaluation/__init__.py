@@ -1,0 +1,1 @@
+"""Scores that lose no word: taggers, metrics, reports."""

@@ -1,0 +1,62 @@
+"""Accuracy and macro-F1 of labels of texts, for NLI, paraphrase, topic and sentiment."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dlfa_adapters.errors import DataError
+from dlfa_adapters.evaluation.metrics.base import LABEL_FEATURES, Metric, quotient, warn_unknown
+from dlfa_adapters.evaluation.metrics.counts import mean_f1, ratio, table, unknown_labels
+
+
+class ClassificationAccuracy(Metric):
+    """The share of items with the right label, and the mean of F1 over labels that are in gold or predicted."""
+
+    main_score = "accuracy"
+    title = "accuracy"
+    counts_features = LABEL_FEATURES
+    citation_text = "Hu et al. 2020, XTREME, arXiv 2003.11080 (accuracy for XNLI and PAWS-X)"
+
+    def _compute(
+        self, predictions: Sequence[str], references: Sequence[str], *, labels: Sequence[str] | None = None
+    ) -> dict[str, Any]:
+        """Scores predicted labels.
+
+        Args:
+            predictions: Predicted label of each item.
+            references: Gold label of each item.
+            labels: The labels that the model has; others in gold count as missed and are named.
+
+        Returns:
+            `accuracy` and `macro_f1` (None without items), `support` (items), `per_label`, `unknown_gold_labels`.
+        """
+        _check_items(predictions, references)
+        unknown = unknown_labels(references, labels)
+        warn_unknown(unknown)
+        correct = [label for label, gold in zip(predictions, references, strict=True) if label == gold]
+        per_label = table(correct, predictions, references)
+        return {
+            "accuracy": ratio(len(correct), len(references)),
+            "macro_f1": mean_f1(per_label),
+            "support": len(references),
+            "per_label": per_label,
+            "unknown_gold_labels": unknown,
+        }
+
+    def item_counts(self, predictions: Sequence[str], references: Sequence[str]) -> np.ndarray:
+        """1 for a right item, and 1 for an item, `(items, 2)`."""
+        _check_items(predictions, references)
+        rows = [(int(a == b), 1) for a, b in zip(predictions, references, strict=True)]
+        return np.array(rows, dtype=np.int64).reshape(len(rows), 2)
+
+    @staticmethod
+    def score_of_counts(counts: np.ndarray) -> np.ndarray:
+        """Accuracy of `(..., 2)` counts; NaN without items."""
+        return quotient(counts[..., 0], counts[..., 1])
+
+
+def _check_items(predictions: Sequence[str], references: Sequence[str]) -> None:
+    """Checks that every item has one prediction."""
+    if len(predictions) != len(references):
+        raise DataError(f"expected predictions for {len(references)} items, got {len(predictions)}; give one for each.")

@@ -1,0 +1,68 @@
+"""Spans of IOB tags, counted by seqeval."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from seqeval.metrics.sequence_labeling import get_entities
+
+from dlfa_adapters.errors import ConfigError, DataError
+
+Span = tuple[str, int, int]
+"""Type, first word, last word."""
+
+Scheme = Literal["IOB1", "IOB2"]
+
+_IOB = re.compile(r"O|[BI](-.*)?", re.DOTALL)
+
+
+def check_iob(sentences: Iterable[Sequence[str]]) -> None:
+    """Checks that tags are O, B-TYPE or I-TYPE.
+
+    Raises:
+        DataError: If there is another one.
+    """
+    wrong = sorted({tag for tags in sentences for tag in set(tags) if not _IOB.fullmatch(tag)})
+    if wrong:
+        raise DataError(
+            f"expected IOB tags (O, B-TYPE, I-TYPE) for span F1, got {', '.join(map(repr, wrong[:5]))}; "
+            "score tags of single words with token_accuracy."
+        )
+
+
+def lenient_spans(tags: Sequence[str]) -> list[Span]:
+    """Spans as conlleval counts them: an I- that follows nothing of its type begins a span."""
+    return list(get_entities(list(tags)))
+
+
+def strict_spans(tags: Sequence[str]) -> list[Span]:
+    """Spans of IOB2: each begins with B-; an I- that follows nothing of its type belongs to none.
+
+    These are the lenient spans that begin with B-, since both end at the same places. Equal to seqeval's
+    `mode="strict", scheme=IOB2`, which takes far longer.
+    """
+    return [span for span in lenient_spans(tags) if tags[span[1]].startswith("B")]
+
+
+def to_iob2(tags: Sequence[str], scheme: Scheme) -> list[str]:
+    """Tags in IOB2; a new list, the given one is left alone.
+
+    Args:
+        tags: Tags of a sentence.
+        scheme: `IOB2`, or `IOB1` (B- only between two adjacent spans of one type; CoNLL 2003).
+
+    Returns:
+        The same spans in IOB2; IOB2 tags as they are, ill-formed ones too.
+
+    Raises:
+        ConfigError: If `scheme` is neither.
+    """
+    if scheme == "IOB2":
+        return list(tags)
+    if scheme != "IOB1":
+        raise ConfigError(f"expected scheme IOB2 or IOB1, got {scheme!r}; type scheme='IOB2'.")
+    converted = ["O"] * len(tags)
+    for _, first, last in lenient_spans(tags):
+        converted[first] = "B" + tags[first][1:]
+        converted[first + 1 : last + 1] = ["I" + tag[1:] for tag in tags[first + 1 : last + 1]]
+    return converted
