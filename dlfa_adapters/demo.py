@@ -15,10 +15,11 @@ from dlfa_adapters.evaluation.metrics import SpanF1
 from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.offline.package_files import sha256_of
 from dlfa_adapters.offline.samples import sample_file, sample_languages
+from dlfa_adapters.runs import Encoder, Run, load_encoder, write_run
 from dlfa_adapters.sweep import HeadSpec, TaggedStates, TrainedHead, compute_states, predict_heads, train_heads
 from dlfa_adapters.sweep.export import add_trained_head
+from dlfa_adapters.sweep.scores import span_f1
 from dlfa_adapters.tasks import NER
-from dlfa_adapters.training import Encoder, Run, load_encoder, write_run
 
 EPOCHS = 12
 LEARNING_RATE = 3e-3
@@ -103,7 +104,7 @@ def run_demo(
         train,
         dev,
         NER.labels,
-        _span_f1,
+        span_f1,
         epochs=epochs,
         learning_rate=LEARNING_RATE,
         seed=seed,
@@ -123,7 +124,7 @@ def run_demo(
         encoder=loaded.origin,
         columns=[spec.name for spec in specs],
         scores=scores,
-        dev_scores={head.spec.name: head.dev_score for head in heads},
+        dev_scores={head.spec.name: round(head.dev_score, 2) for head in heads},
         epochs={head.spec.name: head.epoch for head in heads},
         picked=picked.spec.name,
         taste=list(zip(words, words.values(), tagger.predict(list(words.values())), strict=True)),
@@ -167,10 +168,6 @@ def _percent(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) 
     return None if score is None else round(100 * score, 2)
 
 
-def _span_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
-    return _percent(gold, predicted) or 0.0
-
-
 def _save(
     encoder: Encoder,
     picked: TrainedHead,
@@ -196,7 +193,7 @@ def _save(
         },
         "metrics": {
             "name": "span_f1_lenient",
-            "dev": {"en": picked.dev_score},
+            "dev": {"en": round(picked.dev_score, 2)},
             "test": {language: row[spec.name] for language, row in scores.items()},
         },
     }

@@ -34,13 +34,13 @@ def predict(
 
     with errors_console().status("Loading the model"):
         from dlfa_adapters.data.words import split_words
-        from dlfa_adapters.evaluation.load import load_run
-        from dlfa_adapters.training.runs import read_run
+        from dlfa_adapters.evaluation.load import load_tagger
+        from dlfa_adapters.runs import read_run
 
         quiet_libraries()
         read = read_run(run)
         texts = _texts(text, file)
-        tagger = load_run(read)
+        tagger = load_tagger(read)
     words = [split_words(line, language) for line in texts]
     with progress_bars(errors_console()) as progress:
         total = len(words)

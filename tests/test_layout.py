@@ -15,7 +15,7 @@ ORDER = [
     {"fusion"},
     {"tasks", "data"},
     {"heads", "models", "tuning"},
-    {"offline", "training", "sweep", "evaluation"},
+    {"offline", "runs", "training", "sweep", "evaluation"},
     {"analysis", "demo"},
     {"dlfa_adapters"},  # the package's own __init__: the public names
     {"dlfa_cli"},

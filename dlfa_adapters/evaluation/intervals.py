@@ -57,6 +57,26 @@ def resampled_sums(counts: np.ndarray, resamples: int, random: np.random.Generat
     return sums
 
 
+def draw_again(samples: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Draws anew where a resample has no score, e.g. because no sentence in it has an entity.
+
+    What is drawn is another resample of the same data that has one, so that a mean over languages is always over the
+    same languages.
+
+    Args:
+        samples: A score a resample, NaN where it is not defined.
+        random: Random numbers.
+
+    Returns:
+        The samples without NaN; NaN throughout if no resample has a score.
+    """
+    undefined = np.isnan(samples)
+    if undefined.any() and not undefined.all():
+        samples = samples.copy()
+        samples[undefined] = random.choice(samples[~undefined], size=int(undefined.sum()))
+    return samples
+
+
 def interval(samples: np.ndarray, level: float = LEVEL) -> tuple[float | None, float | None]:
     """The percentile interval of resampled scores.
 

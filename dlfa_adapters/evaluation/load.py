@@ -9,13 +9,13 @@ from typing import cast, get_args
 from dlfa_adapters.errors import RunError
 from dlfa_adapters.evaluation.classifier import Classifier
 from dlfa_adapters.evaluation.tagger import Tagger
+from dlfa_adapters.runs import Run, load_encoder, read_run
 from dlfa_adapters.tasks import Task, TaskKind, classification_task, get_task, tagging_task
-from dlfa_adapters.training.encoders import load_encoder
-from dlfa_adapters.training.runs import Run, read_run
+from dlfa_adapters.tuning.saving import ENCODER, load_trained
 
 
 def load_run(run: str | Path | Run) -> Tagger | Classifier:
-    """Load the model of a run: the encoder that it was trained on, and its head.
+    """Load the model of a run: the encoder that it was trained on, or its own, with what was trained on it.
 
     Args:
         run: A run folder, or what `read_run` made of it.
@@ -31,21 +31,22 @@ def load_run(run: str | Path | Run) -> Tagger | Classifier:
     """
     run = run if isinstance(run, Run) else read_run(run)
     recorded = run.config["encoder"]
-    encoder = load_encoder(recorded["name"])
+    model = run.config.get("model", {"saved": "head"})  # which the first runs do not have
+    whole = model["saved"] == "encoder"
+    encoder = load_encoder(str(run.folder / ENCODER) if whole else recorded["name"])
     found = encoder.describe()["fingerprint"]
-    if found != recorded["fingerprint"]:
+    if not whole and found != recorded["fingerprint"]:
         raise RunError(
             f"The run {run.folder} was trained on {recorded['name']} with fingerprint {recorded['fingerprint']}, "
             f"the encoder found under that name has {found}; use the weights that the run was trained on."
         )
     kind = kind_of(run)
     name = run.config["head"]["name"]
-    encoder.model.load_head(str(run.folder / "head"), load_as=name)
-    encoder.model.active_head = name
+    trained = load_trained(encoder.model, name, model, run.folder)
     labels, windows = run.config["labels"], run.config["windows"]
     if kind == "tagging":
-        return Tagger(encoder.model, encoder.tokenizer, labels, **windows)
-    return Classifier(encoder.model, encoder.tokenizer, labels, max_length=windows["max_length"])
+        return Tagger(trained, encoder.tokenizer, labels, **windows)
+    return Classifier(trained, encoder.tokenizer, labels, max_length=windows["max_length"])
 
 
 def load_tagger(run: str | Path | Run) -> Tagger:
@@ -69,9 +70,7 @@ def kind_of(run: Run) -> TaskKind:
     config = json.loads((run.folder / "head" / "head_config.json").read_text("utf-8"))["config"]
     kind = config["inner_head_type"]
     if kind not in get_args(TaskKind):
-        raise RunError(
-            f"The run {run.folder} has a head for {kind}; only tagging and classification can be used here."
-        )
+        raise RunError(f"The run {run.folder} has a head for {kind}; only tagging and classification can be used here.")
     return cast(TaskKind, kind)
 
 

@@ -77,8 +77,14 @@ class Predicted(Items):
     def without_placeholders(self) -> "Predicted":
         """The same without the pairs that are none."""
         keep = [i for i, is_placeholder in enumerate(self.placeholder) if not is_placeholder]
-        names = ("ids", "inputs", "gold", "placeholder", "predicted")
-        return replace(self, **{name: [getattr(self, name)[i] for i in keep] for name in names})
+        return replace(
+            self,
+            ids=[self.ids[i] for i in keep],
+            inputs=[self.inputs[i] for i in keep],
+            gold=[self.gold[i] for i in keep],
+            placeholder=[False] * len(keep),
+            predicted=[self.predicted[i] for i in keep],
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

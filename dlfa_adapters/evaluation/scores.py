@@ -67,12 +67,11 @@ def _tag_counts(predictions: Sequence[Sequence[str]], gold: Sequence[Sequence[st
         np.array([ids.setdefault(tag, len(ids)) for tags in rows for tag in tags], dtype=np.int64)
         for rows in (predictions, gold)
     )
-    counts = np.zeros((len(gold), len(ids), 3), dtype=np.int64)
     hit = guessed == right
-    np.add.at(counts, (item[hit], right[hit], 0), 1)
-    np.add.at(counts, (item, guessed, 1), 1)
-    np.add.at(counts, (item, right, 2), 1)
-    return counts.reshape(len(gold), -1)
+    columns = ((item[hit], right[hit]), (item, guessed), (item, right))
+    size = len(gold) * len(ids)
+    counts = [np.bincount(items * len(ids) + labels, minlength=size) for items, labels in columns]
+    return np.stack(counts, axis=-1).reshape(len(gold), 3 * len(ids))
 
 
 def _macro_f1(counts: np.ndarray) -> np.ndarray:

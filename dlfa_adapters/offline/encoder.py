@@ -101,7 +101,7 @@ def load_found(found: OfflineEncoder, *, plain: bool = False) -> tuple[Any, Any]
     """Load what `find_offline_encoder` found; see `load_offline_encoder`."""
     from transformers import AutoTokenizer, BertModel
 
-    from dlfa_adapters.heads.encoder import load_encoder_model
+    from dlfa_adapters.heads.bare import load_encoder_model
 
     # fix_mistral_regex: Transformers 4.57 takes this tokenizer for a Mistral one and warns; "fixing" it would break it.
     tokenizer = AutoTokenizer.from_pretrained(found.location, fix_mistral_regex=False)
@@ -170,5 +170,3 @@ def _write(file: E5File, tokenizer_json: Path, folder: Path) -> None:
     if found != _SPECIALS:
         raise DataError(f"Expected the special pieces {_SPECIALS} in tokenizer.json, found {found}.")
     tokenizer.save_pretrained(folder)
-
-

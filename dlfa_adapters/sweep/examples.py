@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any
 
 import torch
@@ -48,12 +50,21 @@ class TaggedStates:
             dtype=torch.long,
         )
 
-    def place(self, indices: Sequence[int], predicted: Sequence[str], into: list[list[str]]) -> None:
-        """Put predicted tags, in the order of `positions`, where their words stand in `into`."""
-        at = iter(predicted)
-        for i in indices:
-            for word in self.windows[i].words:
-                into[self.windows[i].sentence][word] = next(at)
+    def places(self, indices: Sequence[int]) -> Tensor:
+        """Where the words, in the order of `positions`, stand among all words of all sentences; (words,)."""
+        return torch.tensor(
+            [self.starts[self.windows[i].sentence] + word for i in indices for word in self.windows[i].words],
+            dtype=torch.long,
+        )
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """How many words come before each sentence; one more entry than sentences."""
+        return [0, *accumulate(len(sentence) for sentence in self.words)]
+
+    def by_sentence(self, tags: Sequence[str]) -> list[list[str]]:
+        """Tags of all words, in order, as tags of each sentence."""
+        return [list(tags[start:stop]) for start, stop in pairwise(self.starts)]
 
 
 def encode_tagged(

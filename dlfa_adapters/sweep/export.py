@@ -6,20 +6,23 @@ from typing import Any
 from dlfa_adapters.sweep.frozen import TrainedHead
 
 
-def add_trained_head(model: Any, head_name: str, trained: TrainedHead, labels: Sequence[str]) -> None:
-    """Add a tagging head with the trained weights to an adapter model, and activate it.
+def add_trained_head(
+    model: Any, head_name: str, trained: TrainedHead, labels: Sequence[str], head_type: str = "tagging"
+) -> None:
+    """Add a head with the trained weights to an adapter model, and activate it.
 
     Args:
         model: The model whose encoder the states were computed with.
         head_name: Name of the head; one of that name is replaced.
         trained: From `train_heads`.
         labels: Label names by id.
+        head_type: `tagging` or `classification`.
     """
     spec = trained.spec
     model.add_dlfa_head(
         head_name,
         fuse_layer=spec.fuse_layer or None,
-        head_type="tagging",
+        head_type=head_type,
         id2label=dict(enumerate(labels)),
         fusion=spec.fusion,
         reduction=spec.reduction,

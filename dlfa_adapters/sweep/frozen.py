@@ -1,6 +1,6 @@
 """Training many heads side by side on the states of a frozen encoder."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -9,10 +9,8 @@ from torch.nn.functional import cross_entropy
 
 from dlfa_adapters.data.batching import token_budget_batches
 from dlfa_adapters.sweep.examples import TaggedStates
+from dlfa_adapters.sweep.scores import Scorer
 from dlfa_adapters.sweep.stacked import FusionClassifier, HeadSpec, StackedHeads, new_head
-
-Score = Callable[[list[list[str]], list[list[str]]], float]
-"""Gold and predicted tags to a number, the higher the better."""
 
 
 @dataclass
@@ -24,12 +22,14 @@ class TrainedHead:
         state_dict: Its weights at the best epoch, under the names of `FusionClassifier`.
         epoch: That epoch, from 1; chosen on the source language's dev data, the earliest where several are equal.
         dev_scores: The dev score after each epoch.
+        watched: Scores on other data after each epoch, by name; they choose nothing.
     """
 
     spec: HeadSpec
     state_dict: dict[str, Tensor] = field(default_factory=dict)
     epoch: int = 0
     dev_scores: list[float] = field(default_factory=list)
+    watched: dict[str, list[float]] = field(default_factory=dict)
 
     @property
     def dev_score(self) -> float:
@@ -42,12 +42,13 @@ def train_heads(
     train: TaggedStates,
     dev: TaggedStates,
     labels: Sequence[str],
-    score: Score,
+    scorer: Callable[[list[list[str]], Sequence[str]], Scorer],
     *,
     epochs: int,
     learning_rate: float = 1e-3,
     batch_size: int = 32,
     seed: int = 0,
+    watch: Mapping[str, TaggedStates] | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> list[TrainedHead]:
     """Train every head on the same batches in the same order, each as if it were alone.
@@ -60,11 +61,12 @@ def train_heads(
         train: Source-language training data.
         dev: Source-language dev data, which chooses the epoch of each head.
         labels: Label names by id.
-        score: The dev score.
+        scorer: `scores.span_f1` or `scores.accuracy`: makes a score of gold tags and label names.
         epochs: Passes over `train`.
         learning_rate: Its first value.
         batch_size: Windows in a batch.
         seed: Of the order of the batches; the heads' own seeds are in their specs.
+        watch: Other data to score after each epoch, e.g. target languages in a study; it chooses nothing.
         on_progress: Called with 1 after each epoch.
 
     Returns:
@@ -72,18 +74,24 @@ def train_heads(
     """
     num_layers, width = train.states.num_layers, train.states.tokens.shape[2]
     label2id = {label: i for i, label in enumerate(labels)}
-    groups = _stack([(spec, new_head(spec, width, num_layers, len(labels))) for spec in specs], num_layers)
+    device = train.states.device
+    heads = [(spec, new_head(spec, width, num_layers, len(labels)).to(device)) for spec in specs]
+    groups = _stack(heads, num_layers)
     weights = [weight for group in groups for weight in group.parameters.values()]
     optimizer = torch.optim.AdamW(weights, lr=learning_rate, weight_decay=0.01)
     steps = epochs * -(-len(train.windows) // batch_size)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=steps)
     trained = {spec.name: TrainedHead(spec) for spec in specs}
+    watched = watch or {}
+    score_dev = scorer(dev.tags, labels)
+    score_watched = {name: scorer(data.tags, labels) for name, data in watched.items()}
     generator = torch.Generator().manual_seed(seed)
     for epoch in range(1, epochs + 1):
         for batch in _shuffled_batches(train.states.lengths(), batch_size, generator):
-            loss = torch.zeros(())
+            loss = torch.zeros((), device=device)
             states, mask = train.states.batch(batch, range(num_layers + 1))
-            positions, gold = train.positions(batch, states.shape[2]), train.labels(batch, label2id)
+            positions = train.positions(batch, states.shape[2]).to(device)
+            gold = train.labels(batch, label2id).to(device)
             for group in groups:
                 logits = group(states, mask, positions, training=True)
                 losses = cross_entropy(logits.transpose(1, 2), gold.expand(len(logits), -1), reduction="none")
@@ -93,11 +101,14 @@ def train_heads(
             optimizer.step()
             schedule.step()
         for group in groups:
-            for i, predicted in enumerate(_predict(group, dev, labels)):
-                head = trained[group.specs[i].name]
-                head.dev_scores.append(score(dev.tags, predicted))
-                if epoch == 1 or head.dev_scores[-1] > head.dev_score:
+            heads_of_group = [trained[spec.name] for spec in group.specs]
+            for i, (head, value) in enumerate(zip(heads_of_group, score_dev(_predict(group, dev)), strict=True)):
+                head.dev_scores.append(value)
+                if epoch == 1 or value > head.dev_score:
                     head.epoch, head.state_dict = epoch, group.state_dict(i)
+            for name, data in watched.items():
+                for head, value in zip(heads_of_group, score_watched[name](_predict(group, data)), strict=True):
+                    head.watched.setdefault(name, []).append(value)
         if on_progress is not None:
             on_progress(1)
     return [trained[spec.name] for spec in specs]
@@ -119,11 +130,11 @@ def predict_heads(heads: Sequence[TrainedHead], data: TaggedStates, labels: Sequ
     for head in heads:
         module = FusionClassifier(head.spec, width, num_layers, len(labels))
         module.load_state_dict(head.state_dict)
-        modules.append((head.spec, module))
+        modules.append((head.spec, module.to(data.states.device)))
     by_name = {}
     for group in _stack(modules, num_layers):
-        for spec, predicted in zip(group.specs, _predict(group, data, labels), strict=True):
-            by_name[spec.name] = predicted
+        for spec, ids in zip(group.specs, _predict(group, data).tolist(), strict=True):
+            by_name[spec.name] = data.by_sentence([labels[i] for i in ids])
     return [by_name[head.spec.name] for head in heads]
 
 
@@ -148,12 +159,12 @@ def _shuffled_batches(lengths: Sequence[int], batch_size: int, generator: torch.
 
 
 @torch.no_grad()
-def _predict(group: StackedHeads, data: TaggedStates, labels: Sequence[str]) -> list[list[list[str]]]:
-    """Tags for each head of the stack, sentence and word."""
-    predicted = [[[""] * len(sentence) for sentence in data.words] for _ in group.specs]
+def _predict(group: StackedHeads, data: TaggedStates) -> Tensor:
+    """Label ids for each head of the stack and each word of all sentences, in order: (heads, words)."""
+    predicted = torch.full((len(group.specs), data.starts[-1]), -1, device=data.states.device)
     for batch in token_budget_batches(data.states.lengths(), 4096):
         states, mask = data.states.batch(batch, range(data.states.num_layers + 1))
-        logits = group(states, mask, data.positions(batch, states.shape[2]), training=False)
-        for into, ids in zip(predicted, logits.argmax(-1).tolist(), strict=True):
-            data.place(batch, [labels[i] for i in ids], into)
+        positions = data.positions(batch, states.shape[2]).to(states.device)
+        logits = group(states, mask, positions, training=False)
+        predicted[:, data.places(batch).to(states.device)] = logits.argmax(-1)
     return predicted

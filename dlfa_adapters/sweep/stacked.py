@@ -39,8 +39,8 @@ class HeadSpec:
 
     @property
     def architecture(self) -> tuple[object, ...]:
-        """What must be equal for two heads to be stacked: all but the name, the seed and which layers."""
-        options = (self.fusion, self.reduction, self.branches, self.gate, self.norm, self.init)
+        """What must be equal for two heads to be stacked: all but name, seed, first weights and which layers."""
+        options = (self.fusion, self.reduction, self.branches, self.gate, self.norm)
         return (*options, len(self.fuse_layer))
 
     def states(self, num_layers: int) -> tuple[int, ...]:

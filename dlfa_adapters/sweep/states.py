@@ -29,6 +29,11 @@ class HiddenStates:
         """Number of blocks L."""
         return self.tokens.shape[1] - 1
 
+    @property
+    def device(self) -> torch.device:
+        """Where the states are kept; heads are trained there."""
+        return self.tokens.device
+
     def lengths(self) -> list[int]:
         """Number of tokens of each window, special ones included."""
         return [stop - start for start, stop in zip(self.offsets, self.offsets[1:], strict=False)]
@@ -43,15 +48,13 @@ class HiddenStates:
         Returns:
             States in float32, (len(layers), batch, seq, width), and the attention mask, (batch, seq).
         """
-        lengths = [self.offsets[i + 1] - self.offsets[i] for i in indices]
-        states = torch.zeros(len(layers), len(indices), max(lengths), self.tokens.shape[2])
-        mask = torch.zeros(len(indices), max(lengths), dtype=torch.long)
-        pick = torch.as_tensor(list(layers))
-        for row, (index, length) in enumerate(zip(indices, lengths, strict=True)):
-            start = self.offsets[index]
-            states[:, row, :length] = self.tokens[start : start + length, pick].transpose(0, 1).float()
-            mask[row, :length] = 1
-        return states, mask
+        starts = torch.tensor([self.offsets[i] for i in indices]).unsqueeze(1)
+        lengths = torch.tensor([self.offsets[i + 1] - self.offsets[i] for i in indices]).unsqueeze(1)
+        column = torch.arange(int(lengths.max())).unsqueeze(0)
+        mask = (column < lengths).to(self.device)
+        rows = (starts + column.minimum(lengths - 1)).to(self.device)  # padding repeats the last token, then goes
+        picked = self.tokens[rows][:, :, list(layers)].permute(2, 0, 1, 3).float()
+        return picked.masked_fill_(~mask[None, :, :, None], 0), mask.long()
 
 
 @torch.no_grad()
@@ -61,6 +64,7 @@ def compute_states(
     pad_token_id: int,
     *,
     max_tokens: int = 4096,
+    keep_on: str | torch.device = "cpu",
     on_progress: Callable[[int], None] | None = None,
 ) -> HiddenStates:
     """Run a frozen encoder once over all windows, by length under a token budget.
@@ -70,6 +74,7 @@ def compute_states(
         windows: What to encode.
         pad_token_id: The tokenizer's.
         max_tokens: Positions in a batch, padding included.
+        keep_on: Device for the states: (L + 1) * width * 2 bytes a token, 10 kB for 12 layers of width 384.
         on_progress: Called with the number of windows that were just done.
 
     Returns:
@@ -79,14 +84,13 @@ def compute_states(
     offsets = [0]
     for window in windows:
         offsets.append(offsets[-1] + len(window.input_ids))
-    tokens = torch.empty(
-        offsets[-1], encoder.config.num_hidden_layers + 1, encoder.config.hidden_size, dtype=torch.float16
-    )
+    shape = (offsets[-1], encoder.config.num_hidden_layers + 1, encoder.config.hidden_size)
+    tokens = torch.empty(shape, dtype=torch.float16, device=keep_on)
     for batch in token_budget_batches([len(window.input_ids) for window in windows], max_tokens):
         inputs = pad_batch([windows[i] for i in batch], pad_token_id)
         inputs = {name: tensor.to(encoder.device) for name, tensor in inputs.items()}
         outputs = encoder(**inputs, output_hidden_states=True, return_dict=True)
-        states = torch.stack([*outputs.hidden_states[:-1], outputs.last_hidden_state], dim=2).to("cpu", torch.float16)
+        states = torch.stack([*outputs.hidden_states[:-1], outputs.last_hidden_state], dim=2).to(keep_on, torch.float16)
         for row, index in enumerate(batch):
             length = len(windows[index].input_ids)
             tokens[offsets[index] : offsets[index] + length] = states[row, :length]

@@ -8,7 +8,7 @@ import pytest
 
 from dlfa_adapters.demo import TASTE, run_demo
 from dlfa_adapters.offline.samples import sample_languages
-from dlfa_adapters.training.runs import read_run
+from dlfa_adapters.runs import read_run
 from dlfa_cli.demo import as_dict, coloured, show
 
 
@@ -56,7 +56,14 @@ def test_progress_ends_at_its_totals(tiny_folder, tmp_path):
 def test_the_screen_has_table_choice_sentences_and_command(tiny_run, capsys):
     show(tiny_run)
     out = capsys.readouterr().out
-    for expected in ("D_3", "the 16 languages other than English", f"Picked {tiny_run.picked}", "attention", "samples", "dlfa predict"):
+    for expected in (
+        "D_3",
+        "the 16 languages other than English",
+        f"Picked {tiny_run.picked}",
+        "attention",
+        "samples",
+        "dlfa predict",
+    ):
         assert expected in " ".join(out.split()), expected
 
 

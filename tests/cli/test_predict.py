@@ -109,7 +109,7 @@ def test_another_encoder_under_the_same_name_is_refused(tiny_run, tmp_path, tiny
 
     from dlfa_adapters.errors import RunError
     from dlfa_adapters.evaluation.load import load_run
-    from dlfa_adapters.training import read_run
+    from dlfa_adapters.runs import read_run
 
     other = tmp_path / "encoder"
     shutil.copytree(tiny_folder, other)

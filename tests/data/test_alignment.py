@@ -67,12 +67,12 @@ def test_byte_level_words_get_their_prefix_space_either_way():
     assert with_space.convert_ids_to_tokens(align_words(without, ["Bob"])["Bob"].ids[0]).startswith("Ġ")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_each_word_has_the_pieces_that_it_has_in_its_sentence(family):
-    tokenizer = FAMILIES[family]()
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_each_word_has_the_pieces_that_it_has_in_its_sentence(kind):
+    tokenizer = FAMILIES[kind]()
     words = ["Anna", "met", "Bobby", "東京", "in", "(1,250.5)", "Rome", "met"]
     aligned = align_words(tokenizer, words)
-    prefix = " " if family == "byte_level_no_prefix_space" else ""
+    prefix = " " if kind == "byte_level_no_prefix_space" else ""
     encoding = tokenizer.backend_tokenizer.encode(
         [prefix + word for word in words], is_pretokenized=True, add_special_tokens=False
     )
@@ -81,9 +81,9 @@ def test_each_word_has_the_pieces_that_it_has_in_its_sentence(family):
         assert list(aligned[word].ids) == whole
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_words_that_look_like_special_tokens_are_none(family):
-    tokenizer = FAMILIES[family]()
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_words_that_look_like_special_tokens_are_none(kind):
+    tokenizer = FAMILIES[kind]()
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     for word in ("[CLS]", "[PAD]", "<s>", "</s>", "<pad>"):
         assert not special & set(align_words(tokenizer, [word])[word].ids)

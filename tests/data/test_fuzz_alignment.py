@@ -11,7 +11,7 @@ from dlfa_adapters.data.windows import make_windows
 
 from .tiny_tokenizers import FAMILIES
 
-made = cache(lambda family: FAMILIES[family]())
+made = cache(lambda kind: FAMILIES[kind]())
 
 # Hypothesis leaves surrogates out unless told; common words make sentences with known pieces, joined ones giants.
 odd = st.text(st.characters(exclude_categories=()), max_size=12)
@@ -21,11 +21,11 @@ common = st.sampled_from(
 sentences = st.lists(st.lists(st.one_of(common, odd), max_size=25), max_size=6)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kind", FAMILIES)
 @settings(max_examples=150, deadline=None)
 @given(sentences=sentences, max_length=st.integers(3, 40), context=st.integers(0, 70))
-def test_no_word_is_lost_or_scored_twice(family, sentences, max_length, context):
-    windows, counts = make_windows(made(family), sentences, max_length=max_length, context=context)
+def test_no_word_is_lost_or_scored_twice(kind, sentences, max_length, context):
+    windows, counts = make_windows(made(kind), sentences, max_length=max_length, context=context)
     scored = sum(len(window.words) for window in windows)
     assert counts.words_total == scored == sum(map(len, sentences))
     assert counts.n_windows == len(windows)

@@ -81,7 +81,7 @@ def test_empty_sentences_give_no_window_and_keep_their_index():
 
 
 @pytest.mark.parametrize(
-    ("family", "before", "after"),
+    ("kind", "before", "after"),
     [
         ("wordpiece", ["[CLS]"], ["[SEP]"]),
         ("unigram", ["<s>"], ["</s>"]),
@@ -91,8 +91,8 @@ def test_empty_sentences_give_no_window_and_keep_their_index():
         ("bare", [], []),
     ],
 )
-def test_special_tokens_of_every_family_in_every_window(family, before, after):
-    tokenizer = FAMILIES[family]()
+def test_special_tokens_of_every_family_in_every_window(kind, before, after):
+    tokenizer = FAMILIES[kind]()
     windows, _ = make_windows(tokenizer, [["Rome", "new", "york"] * 10], max_length=12)
     assert len(windows) > 1
     for window in windows:

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from dlfa_adapters.offline.samples import SAMPLE_TASKS, sample_file, sample_languages
+from dlfa_adapters.offline.samples import SAMPLES, sample_file, sample_languages
 from dlfa_adapters.tasks import NER, POS, XNLI
 
 TAGGED = [(task, split) for task in ("ner", "pos") for split in ("train", "dev", "test")]
@@ -87,8 +87,8 @@ def test_pos_sizes_and_all_tags_in_train():
 def test_nli_three_columns_balanced_and_disjoint():
     pairs = {}
     for split in ("train", "dev", "test"):
-        for language in sample_languages("xnli", split):
-            text = sample_file("xnli", split, language).read_bytes().decode("utf-8")
+        for language in sample_languages("nli", split):
+            text = sample_file("nli", split, language).read_bytes().decode("utf-8")
             rows = [tuple(line.split("\t")) for line in text.removesuffix("\n").split("\n")]
             labels = Counter(row[2] for row in rows)
             assert all(len(row) == 3 and all(row) for row in rows)
@@ -98,7 +98,7 @@ def test_nli_three_columns_balanced_and_disjoint():
                 assert row[:2] not in pairs, (row, pairs[row[:2]])
                 pairs[row[:2]] = (split, language)
     assert sum(where == ("train", "en") for where in pairs.values()) >= 150
-    assert len(sample_languages("xnli")) >= 9
+    assert len(sample_languages("nli")) >= 9
 
 
 def test_ner_label_balance_printed(capsys):
@@ -118,5 +118,5 @@ def test_ner_label_balance_printed(capsys):
 
 
 def test_every_task_has_its_folder():
-    for task in SAMPLE_TASKS:
-        assert sample_languages(task), task
+    for sample in SAMPLES:
+        assert sample_languages(sample), sample

@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def encoder(tiny_folder):
-    from dlfa_adapters.training import load_encoder
+    from dlfa_adapters.runs import load_encoder
 
     return load_encoder(str(tiny_folder))
 

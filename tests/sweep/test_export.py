@@ -6,6 +6,7 @@ import torch
 from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.sweep import HeadSpec, predict_heads, train_heads
 from dlfa_adapters.sweep.export import add_trained_head
+from dlfa_adapters.sweep.scores import accuracy
 from dlfa_adapters.sweep.stacked import FusionClassifier
 from dlfa_adapters.tasks import NER
 
@@ -20,10 +21,7 @@ SPECS = [
 
 @pytest.fixture(scope="module")
 def trained(tagged):
-    def score(gold, predicted):
-        return -sum(g != p for pair in zip(gold, predicted, strict=True) for g, p in zip(*pair, strict=True))
-
-    return train_heads(SPECS, tagged, tagged, NER.labels, score, epochs=20, learning_rate=1e-2, batch_size=3)
+    return train_heads(SPECS, tagged, tagged, NER.labels, accuracy, epochs=20, learning_rate=1e-2, batch_size=3)
 
 
 @pytest.mark.parametrize("which", range(len(SPECS)), ids=[spec.name for spec in SPECS])

@@ -6,6 +6,7 @@ from torch.nn.functional import cross_entropy
 
 from dlfa_adapters.sweep import HeadSpec, predict_heads, train_heads
 from dlfa_adapters.sweep.frozen import _shuffled_batches
+from dlfa_adapters.sweep.scores import accuracy
 from dlfa_adapters.sweep.stacked import FusionClassifier, StackedHeads, new_head
 from dlfa_adapters.tasks import NER
 
@@ -20,11 +21,6 @@ SPECS = [
     HeadSpec(name="layer 2", fusion="layer", fuse_layer=(2,)),
     HeadSpec(name="concat", fusion="concat", fuse_layer=(1,)),
 ]
-
-
-def accuracy(gold, predicted):
-    pairs = [(g, p) for gs, ps in zip(gold, predicted, strict=True) for g, p in zip(gs, ps, strict=True)]
-    return sum(g == p for g, p in pairs) / len(pairs)
 
 
 def trained_alone(spec, data, epochs, batch_size, seed):
@@ -97,7 +93,8 @@ def test_they_learn_and_the_epoch_is_the_best_on_dev(tagged):
         assert head.dev_score > head.dev_scores[0]
     predicted = predict_heads(heads, tagged, NER.labels)
     for head, tags in zip(heads, predicted, strict=True):
-        assert accuracy(tagged.tags, tags) == pytest.approx(head.dev_score)
+        right = [g == p for pair in zip(tagged.tags, tags, strict=True) for g, p in zip(*pair, strict=True)]
+        assert 100 * sum(right) / len(right) == pytest.approx(head.dev_score)
         assert [len(t) for t in tags] == [len(w) for w in tagged.words]
 
 
@@ -110,6 +107,14 @@ def test_same_seed_same_weights_and_the_global_generator_is_left_alone(tagged):
     second = train_heads(SPECS[:2], tagged, tagged, NER.labels, accuracy, epochs=1, seed=1)
     for one, two in zip(first, second, strict=True):
         assert all(torch.equal(one.state_dict[name], two.state_dict[name]) for name in one.state_dict)
+
+
+def test_watched_data_are_scored_and_choose_nothing(tagged):
+    plain = train_heads(SPECS[:2], tagged, tagged, NER.labels, accuracy, epochs=2)
+    watching = train_heads(SPECS[:2], tagged, tagged, NER.labels, accuracy, epochs=2, watch={"same": tagged})
+    for one, two in zip(plain, watching, strict=True):
+        assert two.watched == {"same": two.dev_scores}
+        assert (one.dev_scores, one.epoch) == (two.dev_scores, two.epoch)
 
 
 def test_labels_that_the_task_lacks_are_not_learnt_from(tagged):

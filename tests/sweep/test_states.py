@@ -40,10 +40,12 @@ def test_every_word_has_one_position(tagged):
     total = sum(len(sentence) for sentence in tagged.words)
     assert len(tagged.positions(indices, 64)) == total == tagged.counts.words_total
     assert tagged.counts.n_giant == 1  # the word of 60 letters
-    into = [[""] * len(sentence) for sentence in tagged.words]
+    assert sorted(tagged.places(indices).tolist()) == list(range(total))
     gold = [tagged.tags[tagged.windows[i].sentence][word] for i in indices for word in tagged.windows[i].words]
-    tagged.place(indices, gold, into)
-    assert into == tagged.tags
+    in_order = [""] * total
+    for place, tag in zip(tagged.places(indices).tolist(), gold, strict=True):
+        in_order[place] = tag
+    assert tagged.by_sentence(in_order) == tagged.tags
 
 
 def test_progress_counts_every_window(encoder, tagged):

@@ -50,7 +50,7 @@ def table(correct: Iterable[str], predicted: Iterable[str], gold: Iterable[str])
 
 
 def mean_f1(scores: dict[str, Scores]) -> float | None:
-    """The unweighted mean of F1 over the rows of a `table`, which has only rows with an F1; None where it has no row."""
+    """The unweighted mean of F1 over the rows of a `table`, each of which has an F1; None where there is no row."""
     return sum(row["f1"] or 0.0 for row in scores.values()) / len(scores) if scores else None
 
 

@@ -1,0 +1,183 @@
+"""A saved evaluation: the report, and every prediction in a form that the library's readers, and others, can read.
+
+    evaluation.json         the report, with the name and sha256 of every other file
+    evaluation.md           the same for people
+    predictions/de.tsv      tagging: word, gold tag, predicted tag; the columns that conlleval takes
+    predictions/de.jsonl    classification: id, text, text_pair, label (the predicted one), gold
+
+The folder is written as a draft beside its place and then renamed, so that there is never a half of one.
+"""
+
+import json
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.data.readers import Sentence, read_columns, read_lines, write_columns
+from dlfa_adapters.data.readers.base import Notes
+from dlfa_adapters.data.readers.lines import write_lines
+from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.evaluation.load import with_labels
+from dlfa_adapters.evaluation.predictions import Predicted, Predictions
+from dlfa_adapters.evaluation.render import markdown
+from dlfa_adapters.evaluation.report import FORMAT, Report
+from dlfa_adapters.offline.package_files import sha256_of
+
+REPORT = "evaluation.json"
+_PLAIN_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
+
+
+def default_folder(run: str | Path, source: str, split: str) -> Path:
+    """Where an evaluation is saved if nothing else is said: beside the run, by data and split."""
+    run = Path(run).absolute()
+    data = re.sub("[^A-Za-z0-9_-]+", "-", source if ":" in source else Path(source).name).strip("-")[:60] or "data"
+    return run.parent / f"{run.name}-evaluated" / f"{data}-{split}"
+
+
+def check_free(folder: str | Path) -> None:
+    """Checks that an evaluation can be written to a folder; an earlier evaluation is replaced.
+
+    Raises:
+        ConfigError: If something else is there.
+    """
+    folder = Path(folder)
+    if folder.exists() and not (folder / REPORT).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder} exists and is not a saved evaluation; give another folder with --out.")
+
+
+def save_evaluation(folder: str | Path, predictions: Predictions, report: Report) -> Path:
+    """Write an evaluation.
+
+    Args:
+        folder: Where to; an earlier evaluation there is replaced.
+        predictions: What the model said.
+        report: What `scoring.build_report` made of it.
+
+    Returns:
+        The folder.
+
+    Raises:
+        ConfigError: If something other than an evaluation is in the way.
+        DataError: If a word holds a TAB or a line end, so that it cannot stand in columns.
+    """
+    check_free(folder)
+    folder = Path(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as beside:
+        draft, earlier = Path(beside) / "draft", Path(beside) / "earlier"
+        _write(draft, predictions, report)
+        if folder.exists():
+            folder.rename(earlier)
+        draft.rename(folder)
+    return folder
+
+
+def is_evaluation(folder: str | Path) -> bool:
+    """Whether a folder is a saved evaluation."""
+    return (Path(folder) / REPORT).is_file()
+
+
+def read_evaluation(folder: str | Path) -> Predictions:
+    """Read the predictions of a saved evaluation.
+
+    Raises:
+        RunError: If it is none, was written by a newer version, or a file is missing or changed.
+    """
+    folder = Path(folder)
+    try:
+        whole = json.loads((folder / REPORT).read_text("utf-8"))
+        if whole["format"] != FORMAT:
+            raise RunError(
+                f"{folder} has evaluation format {whole['format']!r}, this version reads format {FORMAT}; "
+                "pip install -U dlfa-adapters"
+            )
+        task = whole["task"]
+        return Predictions(
+            name=str(folder),
+            task=with_labels(task["name"], task["kind"], task["labels"]),
+            source_languages=whole["source_languages"],
+            languages=[_read(folder, language, task["kind"], whole["files"]) for language in whole["files"]],
+            about={name: whole[name] for name in ("run", "data", "versions") if name in whole},
+        )
+    except FileNotFoundError as error:
+        raise RunError(f"{folder} is not a whole saved evaluation: it lacks {Path(error.filename).name}.") from None
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, RunError):
+            raise
+        raise RunError(f"{folder / REPORT} is damaged ({error}); evaluate again with --out {folder}.") from None
+
+
+def file_names(languages: Sequence[str]) -> list[str]:
+    """A file name without suffix for each language: its code, or a number where that is no plain name or is taken."""
+    names: list[str] = []
+    for number, language in enumerate(languages, 1):
+        taken = {name.lower() for name in names}
+        plain = _PLAIN_NAME.fullmatch(language) is not None and language.lower() not in taken
+        names.append(language if plain else f"language.{number}")
+    return names
+
+
+def _write(folder: Path, predictions: Predictions, report: Report) -> None:
+    (folder / "predictions").mkdir(parents=True)
+    names = file_names([language.language for language in predictions.languages])
+    files = {}
+    for language, name in zip(predictions.languages, names, strict=True):
+        write, suffix = (_write_tags, "tsv") if language.kind == "tagging" else (_write_labels, "jsonl")
+        path = folder / "predictions" / f"{name}.{suffix}"
+        write(path, language)
+        files[language.language] = {"file": f"predictions/{path.name}", "sha256": sha256_of(path)}
+    (folder / "evaluation.md").write_text(markdown(report), "utf-8")
+    whole = {**report.to_dict(), "files": files}
+    text = json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False)
+    (folder / REPORT).write_text(text + "\n", "utf-8")
+
+
+def _write_tags(path: Path, language: Predicted) -> None:
+    rows = zip(language.ids, language.inputs, language.gold, language.predicted, strict=True)
+    sentences = [
+        Sentence(words, predicted, name, columns=[list(row) for row in zip(words, gold, predicted, strict=True)])
+        for name, words, gold, predicted in rows
+    ]
+    write_columns(path, sentences)
+
+
+def _write_labels(path: Path, language: Predicted) -> None:
+    rows = zip(language.ids, language.inputs, language.predicted, language.gold, language.placeholder, strict=True)
+    names = ("id", "language", "text", "text_pair", "label", "gold", "placeholder")
+    write_lines(
+        path,
+        [
+            json.dumps(dict(zip(names, (id_, language.language, *texts, *rest), strict=True)), ensure_ascii=False)
+            for id_, texts, *rest in rows
+        ],
+    )
+
+
+def _read(folder: Path, language: str, kind: str, files: dict[str, Any]) -> Predicted:
+    path = folder / files[language]["file"]
+    if sha256_of(path) != files[language]["sha256"]:
+        raise RunError(f"{path} is not the file that was written (cut short or changed); evaluate again.")
+    if kind == "tagging":
+        sentences = read_columns(path, word_column=0, tag_column=2, scheme="IOB2").items
+        columns = [list(zip(*(item.columns or []), strict=True)) for item in sentences]
+        return Predicted(
+            language=language,
+            kind="tagging",
+            ids=[item.id for item in sentences],
+            inputs=[list(words) for words, _, _ in columns],
+            gold=[list(gold) for _, gold, _ in columns],
+            placeholder=[False] * len(sentences),
+            predicted=[list(predicted) for _, _, predicted in columns],
+        )
+    rows = [json.loads(line) for line in read_lines(path, Notes(path))]
+    return Predicted(
+        language=language,
+        kind="classification",
+        ids=[row["id"] for row in rows],
+        inputs=[(row["text"], row["text_pair"]) for row in rows],
+        gold=[row["gold"] for row in rows],
+        placeholder=[row["placeholder"] for row in rows],
+        predicted=[row["label"] for row in rows],
+    )

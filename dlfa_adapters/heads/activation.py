@@ -1,0 +1,85 @@
+"""Which head is active, what follows it, and which compositions it may stand in."""
+
+from typing import Any, ClassVar
+
+from adapters.composition import parse_composition, parse_heads_from_composition
+from adapters.heads import ModelWithFlexibleHeadsAdaptersMixin
+
+from dlfa_adapters.heads.composition import head_setup
+from dlfa_adapters.heads.head import is_dlfa_head
+from dlfa_adapters.heads.labels import follow_active_head
+from dlfa_adapters.heads.refusal import check_composition
+from dlfa_adapters.heads.signature import class_with_inputs
+
+
+class ActivationMixin:
+    """The methods of a model that activate heads and adapters."""
+
+    _plain_class: ClassVar[type]
+    """The class whose signature is upstream's, see `_follow_active_head`."""
+
+    @property
+    def active_head(self: Any) -> Any:
+        """The active head or heads, see upstream. Label names follow it."""
+        return ModelWithFlexibleHeadsAdaptersMixin.active_head.fget(self)
+
+    @active_head.setter
+    def active_head(self: Any, head: Any) -> None:
+        ModelWithFlexibleHeadsAdaptersMixin.active_head.fset(self, head)
+        self._follow_active_head()
+
+    def delete_head(self: Any, head_name: str) -> None:
+        """Delete a head; see upstream. If it is one of several active ones, none is active afterwards."""
+        super().delete_head(head_name)  # type: ignore[misc]
+        if head_name in (self._active_heads or []):
+            self.active_head = None
+
+    def _follow_active_head(self: Any) -> None:
+        """Label names in the configuration, and the inputs that Trainer takes for labels: those of the active head."""
+        heads = [self.heads[name] for name in (self._active_heads or []) if name in self.heads]
+        follow_active_head(self.config, heads)
+        ours = [head for head in heads if is_dlfa_head(head)]
+        labels = dict.fromkeys(name for head in heads for name in head.get_label_names()) if ours else {}
+        others = dict.fromkeys(name for head in ours for name in head.get_input_names())
+        self.__class__ = class_with_inputs(self._plain_class, tuple(labels), tuple(others))
+
+    def set_active_adapters(self: Any, adapter_setup: Any, skip_layers: list[int] | None = None) -> None:
+        """Activate adapters, and the heads of the same names; see upstream.
+
+        Raises:
+            ConfigError: If a DLFA head would be active in a composition that adapters computes wrongly.
+        """
+        setup = parse_composition(adapter_setup, model_type=self.config.model_type)
+        self._check_for_heads(setup)
+        super().set_active_adapters(setup, skip_layers)  # type: ignore[misc]
+
+    def train_adapter(self: Any, adapter_setup: Any, train_embeddings: bool = False) -> None:
+        """Train these adapters; see upstream. DLFA heads of the same names become active, as by `set_active_adapters`.
+
+        Raises:
+            ConfigError: See `set_active_adapters`.
+        """
+        setup = parse_composition(adapter_setup)
+        named = self._check_for_heads(setup)
+        super().train_adapter(setup, train_embeddings)  # type: ignore[misc]
+        if any(is_dlfa_head(self.heads[name]) for name in named):
+            self.set_active_adapters(setup)
+
+    def _check_for_heads(self: Any, setup: Any) -> list[str]:
+        """Refuse a composition that goes wrong where DLFA heads would be active in it; return the heads it names."""
+        named = parse_heads_from_composition(setup) or []
+        names = [named] if isinstance(named, str) else list(named)
+        names = names if all(name in self.heads for name in names) else []
+        heads = [self.heads[name] for name in names or self._active_heads or [] if name in self.heads]
+        if any(is_dlfa_head(head) for head in heads):
+            check_composition(setup, self.adapters_config, self.config.model_type)
+        return names
+
+    @property
+    def accepts_loss_kwargs(self: Any) -> bool:
+        """Whether the loss honours `num_items_in_batch`; where it does not, Trainer scales it itself.
+
+        Stock heads do not, although the `**kwargs` of their models make Trainer believe so.
+        """
+        heads = [self.heads[name] for name in head_setup(self, None) if name in self.heads]
+        return bool(heads) and all(is_dlfa_head(head) and head.honours_num_items for head in heads)

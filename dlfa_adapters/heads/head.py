@@ -1,0 +1,213 @@
+"""The prediction head: fuses layers, then delegates to a stock head of adapters."""
+
+import logging
+from typing import Any
+
+import adapters
+import torch
+import transformers
+from adapters.heads import PredictionHead
+from torch import Tensor
+from transformers.utils import ModelOutput
+
+from dlfa_adapters._version import __version__
+from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.fusion import FuseLayer, make_fusion, select_states, state_indices
+from dlfa_adapters.fusion.pooling import POOLINGS, first_real_token
+from dlfa_adapters.heads.encoder import check_encoder, describe_encoder
+from dlfa_adapters.heads.inner import inner_head, with_prompt
+from dlfa_adapters.heads.loss import COUNTABLE, items_in, share_of_batch
+from dlfa_adapters.heads.names import check_head_name
+from dlfa_adapters.tasks.fuse_layer import checked_fuse_layer
+
+logger = logging.getLogger(__name__)
+
+HEAD_TYPE = "dlfa"
+"""`head_type` in the saved configuration, by which adapters finds this class again."""
+
+FORMAT = 1
+"""Number of the saved format; raised when an older version could not read it."""
+
+
+class DLFAHead(PredictionHead):
+    """Layer fusion in front of any stock prediction head (Chen et al. 2022, arXiv 2205.08497).
+
+    The head fuses hidden states of the encoder (`dlfa_adapters.fusion`), puts the result where the inner head reads the
+    sequence output, and hands it the fused state of the first real token as `cls_output`. The rest is the inner
+    head's. `config` holds everything that is needed to build the head again.
+
+    Args:
+        model: The model that the head is for.
+        head_name: Name of the head.
+        inner_head_type: One of `dlfa_adapters.heads.inner.INNER_HEAD_TYPES`, a `head_type` of adapters.
+        fuse_layer: A layer 0..L, or a tuple of them; None for the fusions that take none.
+        fusion: A name of `dlfa_adapters.fusion.FUSIONS`.
+        reduction: See `AIF`.
+        branches: See `AIF`.
+        gate: See `DLFA`.
+        norm: See `AIF`.
+        init: See `AIF`.
+        mask_padding: See `AIF`.
+        pooling: Which piece of a word carries its label: `first`, `last` or `mean`. The head does not use it; it is
+            kept for those who prepare its input.
+        num_labels: Number of labels.
+        num_choices: Number of choices, for `multiple_choice`.
+        id2label: Label names by id.
+        encoder: The encoder that the head was saved from; checked against the model.
+        format: Number of the saved format.
+        versions: Versions of the libraries that saved it; replaced by those that run.
+        **inner_options: Options of the inner head (`layers`, `activation_function`, `dropout_prob`...).
+
+    Raises:
+        ConfigError: If a value cannot work; the sentence says what would.
+        RunError: If `encoder` is not that of the model, or `format` is of a later version.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        head_name: str,
+        *,
+        inner_head_type: str,
+        fuse_layer: FuseLayer | list[int] | None = None,
+        fusion: str = "dlfa",
+        reduction: float = 4,
+        branches: str = "both",
+        gate: str = "product",
+        norm: str = "batch",
+        init: str = "kaiming",
+        mask_padding: bool = True,
+        pooling: str = "first",
+        num_labels: int | None = None,
+        num_choices: int | None = None,
+        id2label: dict[int, str] | None = None,
+        encoder: dict[str, Any] | None = None,
+        format: int = FORMAT,
+        versions: dict[str, str] | None = None,
+        **inner_options: Any,
+    ) -> None:
+        super().__init__(check_head_name(head_name))
+        if format > FORMAT:
+            raise RunError(
+                f"Head {head_name!r} has format {format}, this version of dlfa_adapters reads up to {FORMAT}; "
+                f"type: pip install -U dlfa-adapters."
+            )
+        if encoder is not None:
+            check_encoder(head_name, encoder, model.config)
+        if pooling not in POOLINGS:
+            raise ConfigError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r}.")
+        self.inner_head_type, self.num_layers = inner_head_type, int(model.config.num_hidden_layers)
+        options: dict[str, Any] = {
+            "reduction": reduction,
+            "branches": branches,
+            "gate": gate,
+            "norm": norm,
+            "init": init,
+            "mask_padding": mask_padding,
+        }
+        layers = checked_fuse_layer(fusion, fuse_layer, self.num_layers)
+        inner = inner_head(model, head_name, inner_head_type, num_labels, num_choices, id2label, inner_options)
+        try:
+            module = make_fusion(
+                fusion, model.config.hidden_size, num_layers=self.num_layers, num_lower=len(layers), **options
+            )
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+        self.indices = state_indices(fusion, layers, self.num_layers)
+        self.fusion, self.inner = module, inner
+        self.config = {
+            **inner.config,
+            **options,
+            "head_type": HEAD_TYPE,
+            "inner_head_type": inner_head_type,
+            "format": FORMAT,
+            "fusion": fusion,
+            "fuse_layer": list(layers) or None,
+            "pooling": pooling,
+            "encoder": encoder or describe_encoder(model.config),
+            "versions": {
+                "dlfa_adapters": __version__,
+                **{library.__name__: str(library.__version__) for library in (adapters, transformers, torch)},
+            },
+        }
+        self._settle(model)
+
+    def _settle(self, model: Any) -> None:
+        """Device, dtype and mode of the model; and weights that are drawn already are not drawn again by it."""
+        self.train(model.training)
+        if model.device.type == "meta":  # from_pretrained builds without memory and fills the weights in afterwards
+            return
+        self.to(device=model.device, dtype=model.dtype)
+        for module in self.modules():
+            module._is_hf_initialized = True
+
+    @property
+    def needs_hidden_states(self) -> bool:
+        """Whether any state but the last one is fused."""
+        return any(k != self.num_layers for k in self.indices)
+
+    @property
+    def honours_num_items(self) -> bool:
+        """Whether the loss is a share of the whole accumulated batch, see `dlfa_adapters.heads.loss`."""
+        return self.inner_head_type in COUNTABLE
+
+    def get_label_names(self) -> list[str]:
+        """The inputs that are labels."""
+        if self.inner_head_type == "dependency_parsing":
+            return ["labels_arcs", "labels_rels"]
+        return list(self.inner.get_label_names())
+
+    def get_input_names(self) -> list[str]:
+        """The inputs that are neither the encoder's nor labels."""
+        return ["word_starts"] if self.inner_head_type == "dependency_parsing" else []
+
+    def forward(
+        self,
+        outputs: ModelOutput,
+        cls_output: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        return_dict: bool = False,
+        **kwargs: Any,
+    ) -> ModelOutput | tuple[Any, ...]:
+        """Fuse, and let the inner head predict.
+
+        Args:
+            outputs: The encoder's output, with `hidden_states` if `needs_hidden_states`.
+            cls_output: Not used: it would go around the fusion.
+            attention_mask: (batch, seq), non-zero at real tokens.
+            return_dict: Whether to return a ModelOutput rather than a tuple.
+            **kwargs: For the inner head; and `num_items_in_batch`, from Trainer.
+
+        Returns:
+            What the inner head returns.
+
+        Raises:
+            ConfigError: If the hidden states are not in `outputs`.
+        """
+        mask = with_prompt(attention_mask, kwargs.get("prompt_tokens_length"))
+        num_items = kwargs.pop("num_items_in_batch", None)
+        fused = self.fusion(*self._states(outputs), attention_mask=mask)
+        inner_outputs = type(outputs)(**{**outputs, "last_hidden_state": fused})
+        output = self.inner(inner_outputs, first_real_token(fused, mask), attention_mask, True, **kwargs)
+        labels = kwargs.get("labels")
+        if self.honours_num_items and labels is not None:
+            items = items_in(self.inner_head_type, self.config.get("num_labels", 0), labels, attention_mask)
+            output["loss"] = share_of_batch(output["loss"], items, num_items)
+        return output if return_dict else output.to_tuple()
+
+    def _states(self, outputs: ModelOutput) -> tuple[Tensor, ...]:
+        last, states = outputs[0], outputs.get("hidden_states") if isinstance(outputs, ModelOutput) else None
+        if not self.needs_hidden_states:
+            return (last,) * len(self.indices)
+        if states is None or len(states) != self.num_layers + 1:
+            raise ConfigError(
+                f"Head {self.name!r} needs the {self.num_layers + 1} hidden states of the encoder and got "
+                f"{'none' if states is None else len(states)}; call the model itself, with return_dict=True and "
+                f"output_hidden_states=True where it is not a class of dlfa_adapters."
+            )
+        return select_states(self.indices, states, last)
+
+
+def is_dlfa_head(head: Any) -> bool:
+    """Whether a head is one of ours, also inside the wrapper that PEFT puts around modules that it saves."""
+    return getattr(head, "config", {}).get("head_type") == HEAD_TYPE

@@ -1,0 +1,63 @@
+"""The stock heads that a DLFA head can stand in front of, and what they are called with."""
+
+import difflib
+import inspect
+from typing import Any
+
+import torch
+from adapters.heads import PredictionHead
+from adapters.heads.model_mixin import MODEL_HEAD_MAP
+from torch import Tensor
+
+from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.tasks.labels import check_id2label
+
+INNER_HEAD_TYPES = (
+    "tagging",
+    "classification",
+    "multilabel_classification",
+    "multiple_choice",
+    "question_answering",
+    "dependency_parsing",
+)
+
+
+def inner_head(
+    model: Any,
+    head_name: str,
+    head_type: str,
+    num_labels: int | None,
+    num_choices: int | None,
+    id2label: dict[int, str] | None,
+    options: dict[str, Any],
+) -> PredictionHead:
+    """Build the stock head, with every label named.
+
+    Raises:
+        ConfigError: If the type or an option is not one that it has.
+    """
+    if head_type not in INNER_HEAD_TYPES:
+        raise ConfigError(f"head_type must be one of {', '.join(INNER_HEAD_TYPES)}; got {head_type!r}.")
+    if options.pop("use_pooler", False):
+        raise ConfigError("use_pooler=True would go around the fusion: the pooler reads the last layer; leave it out.")
+    size = "num_choices" if head_type == "multiple_choice" else "num_labels"
+    count = num_choices if head_type == "multiple_choice" else num_labels
+    names = check_id2label(id2label) or {i: f"LABEL_{i}" for i in range(count or 0)}
+    cls = MODEL_HEAD_MAP[head_type]
+    known = set(inspect.signature(cls).parameters) - {"model", "head_name", "use_pooler", "id2label", size}
+    for option in options:
+        if option not in known:
+            close = difflib.get_close_matches(option, known | {"fuse_layer", "reduction", "branches", "gate"}, 1)
+            raise ConfigError(
+                f"A {head_type} head has no option {option!r}; "
+                + (f"did you mean {close[0]!r}?" if close else f"it has {', '.join(sorted(known)) or 'none'}.")
+            )
+    return cls(model, head_name, id2label=names, **{size: len(names)}, **options)
+
+
+def with_prompt(attention_mask: Tensor | None, prompt_tokens_length: int | None) -> Tensor | None:
+    """The mask with the prompt's tokens, all real, in front: prompt tuning lengthens the states on the left."""
+    if attention_mask is None or not prompt_tokens_length:
+        return attention_mask
+    prompt = attention_mask.new_ones((attention_mask.shape[0], prompt_tokens_length))
+    return torch.cat((prompt, attention_mask), dim=1)

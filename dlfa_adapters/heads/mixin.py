@@ -1,0 +1,138 @@
+"""What a model class of adapters needs to carry DLFA heads."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from torch import nn
+
+from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.fusion import FuseLayer, Fusion, MaskedBatchNorm
+from dlfa_adapters.heads.activation import ActivationMixin
+from dlfa_adapters.heads.folders import FoldersMixin
+from dlfa_adapters.heads.forward import ForwardMixin, asking_for_states
+from dlfa_adapters.heads.head import HEAD_TYPE, DLFAHead
+from dlfa_adapters.heads.names import check_head_name
+from dlfa_adapters.heads.options import resolve_labels
+from dlfa_adapters.heads.saving import SavingMixin
+from dlfa_adapters.tasks import get_task
+from dlfa_adapters.tasks.fuse_layer import resolve_fuse_layer
+
+
+class DLFAHeadsMixin(ActivationMixin, ForwardMixin, SavingMixin, FoldersMixin):
+    """`add_dlfa_head` and what it takes to run, train, save and load such heads.
+
+    Stands in front of a model class of adapters: `class BertAdapterModel(DLFAHeadsMixin, adapters.BertAdapterModel)`.
+    The class must keep upstream's name, by which saved heads are recognised.
+    """
+
+    custom_heads: ClassVar[dict[str, type]] = {HEAD_TYPE: DLFAHead}
+    """The head types that are built from a saved configuration; each instance has a copy."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Wrap the `forward` of the model class; Trainer reads its signature, so that stays."""
+        super().__init_subclass__(**kwargs)
+        if "_plain_class" not in cls.__dict__:  # a subclass made by `class_with_inputs` has it
+            cls._plain_class = cls
+        if "forward" not in cls.__dict__ and not hasattr(cls.forward, "asks_for_states"):  # type: ignore[attr-defined]
+            cls.forward = asking_for_states(cls.forward)  # type: ignore[attr-defined]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.custom_heads = dict(self.custom_heads)  # type: ignore[misc]
+
+    def add_dlfa_head(
+        self: Any,
+        head_name: str,
+        fuse_layer: FuseLayer | None = None,
+        head_type: str | None = None,
+        num_labels: int | None = None,
+        id2label: Mapping[int, str] | None = None,
+        fusion: str = "dlfa",
+        reduction: float = 4,
+        branches: str = "both",
+        gate: str = "product",
+        norm: str = "batch",
+        init: str = "kaiming",
+        mask_padding: bool = True,
+        pooling: str = "first",
+        overwrite_ok: bool = False,
+        set_active: bool = True,
+        num_choices: int | None = None,
+        **inner_options: Any,
+    ) -> None:
+        """Add a prediction head that fuses layers (Chen et al. 2022, arXiv 2205.08497).
+
+        A known task name (`ner`, `pos`, `xnli`, `pawsx`...) brings head type, labels and the paper's best layer; any
+        other name needs `head_type` and `num_labels` or `id2label`.
+
+        Args:
+            head_name: Name of the head.
+            fuse_layer: The layer to fuse with the last one: k is the output of block k, 0 the embeddings. A tuple fuses
+                several, one after the other. The default is the paper's layer for its tasks, scaled to the depth of
+                the encoder, and two thirds of the depth for others.
+            head_type: `tagging`, `classification`, `multilabel_classification`, `multiple_choice`,
+                `question_answering` or `dependency_parsing`.
+            num_labels: Number of labels.
+            id2label: Label names by id.
+            fusion: `dlfa`; or a control: `last` (no fusion), `layer` (one layer alone), `scalar_mix`, `concat`.
+            reduction: The inner width of the fusion is the encoder's divided by this.
+            branches: `both`, `global` or `local`.
+            gate: `product` as printed in the paper, or `attention`, which stays in 0..1.
+            norm: `batch` (over real tokens), `layer` or `none`.
+            init: `kaiming`, or `identity`: training starts close to the plain last layer.
+            mask_padding: Whether padding is left out of the fusion's means and variances.
+            pooling: Which piece of a word carries its label; saved with the head for those who prepare its input.
+            overwrite_ok: Whether a head of that name may be replaced.
+            set_active: Whether to activate the head.
+            num_choices: Number of choices, for `multiple_choice`.
+            **inner_options: Options of the stock head, such as `layers` or `dropout_prob`.
+
+        Raises:
+            ConfigError: If a value cannot work; the sentence says what would.
+        """
+        check_head_name(head_name)
+        if head_name in self.heads and not overwrite_ok:
+            raise ConfigError(f"This model has a head {head_name!r} already; type overwrite_ok=True to replace it.")
+        labels = resolve_labels(head_name, head_type, num_labels, num_choices, id2label)
+        head = DLFAHead(
+            self,
+            head_name,
+            fuse_layer=resolve_fuse_layer(get_task(head_name), fuse_layer, fusion, self.config.num_hidden_layers),
+            fusion=fusion,
+            reduction=reduction,
+            branches=branches,
+            gate=gate,
+            norm=norm,
+            init=init,
+            mask_padding=mask_padding,
+            pooling=pooling,
+            **labels,
+            **inner_options,
+        )
+        self.add_prediction_head(head, overwrite_ok=overwrite_ok, set_active=set_active)
+
+    def add_prediction_head_from_config(
+        self: Any, head_name: str, config: dict[str, Any], overwrite_ok: bool = False, set_active: bool = True
+    ) -> None:
+        """Build a head from its saved configuration; see upstream, which activates custom heads in any case."""
+        if config.get("head_type") != HEAD_TYPE:
+            super().add_prediction_head_from_config(head_name, config, overwrite_ok, set_active)  # type: ignore[misc]
+            return
+        options = {key: value for key, value in config.items() if key not in ("head_type", "id2label", "label2id")}
+        label2id = config.get("label2id") or {}
+        id2label = config.get("id2label") or {id_: name for name, id_ in label2id.items()} or None
+        head = self.custom_heads[HEAD_TYPE](self, head_name, id2label=id2label, **options)
+        self.add_prediction_head(head, overwrite_ok=overwrite_ok, set_active=set_active)
+
+    def _init_weights(self: Any, module: nn.Module) -> None:
+        """Draw weights that no checkpoint has: a fusion's its own way. Its children come first and are overwritten."""
+        if isinstance(module, MaskedBatchNorm):
+            nn.init.ones_(module.weight)
+            nn.init.zeros_(module.bias)
+            nn.init.zeros_(module.running_mean)
+            nn.init.ones_(module.running_var)
+            nn.init.zeros_(module.num_batches_tracked)
+        elif isinstance(module, Fusion):
+            module.reset_parameters()
+        else:
+            super()._init_weights(module)  # type: ignore[misc]

@@ -1,0 +1,138 @@
+"""The model card: what the model is, how well it does in each language, and how to run it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters._version import __version__
+from dlfa_adapters.errors import ConfigError
+
+_PIPELINES = {"tagging": "token-classification", "classification": "text-classification"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """What a card says beyond the model itself.
+
+    Attributes:
+        scores: Language to metric to value, 0..1; None for a score that is not defined.
+        dataset: Name of the data that the scores are for, as on the hub if it is there.
+        source_language: The language of the training labels.
+        license: Of the weights, as the hub abbreviates it (`apache-2.0`).
+        training: Sentences about the training: data, method, seed, command.
+        tags: Further tags.
+    """
+
+    scores: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    dataset: str | None = None
+    source_language: str | None = None
+    license: str | None = None
+    training: str = ""
+    tags: tuple[str, ...] = ()
+
+
+def write_card(model: Any, card: Card, folder: Path, name: str) -> None:
+    """Write `README.md` with its metadata.
+
+    Args:
+        model: A `DLFAPreTrainedModel`.
+        card: What is to be said of it.
+        folder: An existing folder.
+        name: How the model is called in the card's code: `user/name`, or the folder's name.
+
+    Raises:
+        ConfigError: If a score is neither a number in 0..1 nor None.
+    """
+    from huggingface_hub import ModelCard
+
+    metadata = _metadata(model, card, name)
+    (folder / "README.md").write_text(str(ModelCard(f"---\n{metadata}\n---\n\n{_text(model, card, name)}")), "utf-8")
+
+
+def _metadata(model: Any, card: Card, name: str) -> str:
+    from huggingface_hub import EvalResult, ModelCardData
+
+    scores = list(_defined(card))
+    pipeline = _PIPELINES[model.kind]
+    results = [
+        EvalResult(
+            task_type=pipeline,
+            dataset_type=card.dataset,
+            dataset_name=card.dataset,
+            dataset_config=language,
+            metric_type=metric,
+            metric_value=value,
+        )
+        for language, metric, value in scores
+        if card.dataset
+    ]
+    data = ModelCardData(
+        library_name="transformers",
+        pipeline_tag=pipeline,
+        base_model=model.config.encoder_name,
+        license=card.license,
+        language=sorted({*card.scores, *([card.source_language] if card.source_language else [])}) or None,
+        datasets=[card.dataset] if card.dataset else None,
+        metrics=sorted({metric for _, metric, _ in scores}) or None,
+        tags=["dlfa-adapters", "layer-fusion", "cross-lingual", *card.tags],
+        model_name=name,
+        eval_results=results or None,
+    )
+    return str(data.to_yaml())
+
+
+def _defined(card: Card) -> Any:
+    """(language, metric, value) of the scores that are defined.
+
+    Raises:
+        ConfigError: If one is no score.
+    """
+    for language, row in card.scores.items():
+        for metric, value in row.items():
+            if value is None:
+                continue
+            if isinstance(value, bool) or not math.isfinite(value) or not 0 <= value <= 1:
+                raise ConfigError(f"A score must be in 0..1, or None, got {value!r} for {metric} in {language!r}.")
+            yield language, metric, float(value)
+
+
+def _text(model: Any, card: Card, name: str) -> str:
+    config = model.config
+    fused = " and ".join(str(k) for k in config.fuse_layer or ()) or "none"
+    labels = ", ".join(f"`{config.id2label[i]}`" for i in sorted(config.id2label))
+    parts = [
+        f"# {name}",
+        f"{type(model).__name__} on `{config.encoder_name or config.encoder_config.model_type}` "
+        f"({config.num_hidden_layers} layers of width {config.hidden_size}). Fusion: `{config.fusion}`, fuse layer: "
+        f"{fused} (layer k is the output of block k). Labels: {labels}.",
+        "Layer fusion (DLFA) is described in Chen, Guo, Liu and Tao 2022, "
+        "[arXiv 2205.08497](https://arxiv.org/abs/2205.08497).",
+        "## Use",
+        "```python\nimport dlfa_adapters  # pip install dlfa-adapters; makes the model class known to Transformers\n"
+        f"from transformers import pipeline\n\n{_usage(model, name)}\n```",
+        "## Scores",
+        _table(card),
+        f"## Training\n\n{card.training}" if card.training else "",
+        f"Written by dlfa_adapters {__version__}.",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _usage(model: Any, name: str) -> str:
+    if model.kind == "tagging":
+        return f'tagger = pipeline("token-classification", model="{name}", aggregation_strategy="simple")'
+    return f'classifier = pipeline("text-classification", model="{name}")'
+
+
+def _table(card: Card) -> str:
+    if not card.scores:
+        return "No scores were given."
+    metrics = list(dict.fromkeys(metric for row in card.scores.values() for metric in row))
+    lines = [f"| language | {' | '.join(metrics)} |", "|---" * (len(metrics) + 1) + "|"]
+    for language, row in card.scores.items():
+        values = [row.get(metric) for metric in metrics]
+        lines.append(f"| {language} | {' | '.join('–' if v is None else f'{100 * v:.1f}' for v in values)} |")
+    source = f", labels for training in {card.source_language} only" if card.source_language else ""
+    return "\n".join(lines) + f"\n\nIn percent{f', on {card.dataset}' if card.dataset else ''}{source}."

@@ -1,0 +1,79 @@
+"""Fusion and classifier in one module: what is trained on top of an encoder, and what PEFT must save whole."""
+
+from typing import Any
+
+from torch import Tensor, nn
+from transformers.activations import get_activation
+
+from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.fusion import make_fusion
+from dlfa_adapters.fusion.pooling import pool_tokens
+
+
+class DLFAClassifier(nn.Module):
+    """Fuses the states of an encoder and maps the result to scores of labels.
+
+    One module, called `classifier` in the models: PEFT saves a module of that name with token and sequence
+    classification whatever it is told, so the running statistics of the fusion's batch norm are never left behind.
+
+    Args:
+        config: A `DLFAConfig`.
+
+    Attributes:
+        fusion: The fusion.
+        out: Dropout and linear maps; the same places as in a head of adapters with as many layers.
+
+    Raises:
+        ConfigError: If an option of the fusion or the activation has a value that cannot work.
+    """
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        try:
+            self.fusion = make_fusion(
+                config.fusion,
+                config.hidden_size,
+                num_layers=config.num_hidden_layers,
+                num_lower=len(config.fuse_layer or ()),
+                reduction=config.reduction,
+                branches=config.branches,
+                gate=config.gate,
+                norm=config.norm,
+                init=config.init,
+                mask_padding=config.mask_padding,
+            )
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+        self.out = nn.Sequential(*_layers(config))
+
+    def forward(self, *states: Tensor, attention_mask: Tensor | None = None, pooling: str | None = None) -> Tensor:
+        """Fuse, pool, classify.
+
+        Args:
+            *states: As `select_states` picks them, (batch, seq, width) each.
+            attention_mask: Non-zero at real tokens, (batch, seq).
+            pooling: None for scores of every token, otherwise see `pool_tokens`.
+
+        Returns:
+            Scores, (batch, seq, labels), or (batch, labels) with pooling.
+        """
+        dtype = next(self.out.parameters()).dtype  # float32 on top of an encoder in 16 or 4 bits
+        fused = self.fusion(*(state.to(dtype) for state in states), attention_mask=attention_mask)
+        return self.out(fused if pooling is None else pool_tokens(fused, attention_mask, pooling))
+
+
+def _layers(config: Any) -> list[nn.Module]:
+    layers: list[nn.Module] = []
+    for _ in range(config.classifier_layers - 1):
+        layers += [nn.Dropout(config.classifier_dropout), nn.Linear(config.hidden_size, config.hidden_size)]
+        if config.classifier_activation:
+            layers.append(_activation(config.classifier_activation))
+    last = nn.Linear(config.hidden_size, config.num_labels, bias=config.classifier_bias)
+    return [*layers, nn.Dropout(config.classifier_dropout), last]
+
+
+def _activation(name: str) -> nn.Module:
+    try:
+        return get_activation(name)
+    except KeyError:
+        raise ConfigError(f"Transformers has no activation {name!r}; type classifier_activation='tanh'.") from None

