@@ -6,9 +6,12 @@ from typing import Annotated
 
 import typer
 
+from dlfa_cli.compare import compare
 from dlfa_cli.data import data_app
 from dlfa_cli.demo import demo
+from dlfa_cli.evaluate import evaluate
 from dlfa_cli.predict import predict
+from dlfa_cli.train import train
 
 app = typer.Typer(
     help="Layer fusion for zero-shot cross-lingual transfer: labels in one language, text in many.",
@@ -18,7 +21,10 @@ app = typer.Typer(
     epilog='Start with `dlfa demo`; then `dlfa predict runs/ner-demo "Амина живёт в Кампале."`',
 )
 app.command()(demo)
+app.command()(train)
 app.command()(predict)
+app.command()(evaluate)
+app.command()(compare)
 app.add_typer(data_app, name="data")
 
 

@@ -2,8 +2,9 @@
 
 The file ("E5S1", version 1) is little-endian: a header of sizes, the tokenizer's pieces and scores, a normalisation
 table, a directory of tensors, and the tensors. Matrices are [out, in], as in `torch.nn.Linear`. A tensor is plain
-float32 or 4-bit blocks: 32 consecutive weights share an f16 scale d, and weight j is (q_j - 8) d with q_j in 0..15; the
-low halves of the 16 bytes are weights 0..15, the high halves 16..31. Biases, layer norms, positions and types are exact.
+float32 or 4-bit blocks: 32 consecutive weights share an f16 scale d, and weight j is (q_j - 8) d with q_j in 0..15;
+the low halves of the 16 bytes are weights 0..15, the high halves 16..31. Biases, layer norms, positions and types are
+float32.
 """
 
 import struct

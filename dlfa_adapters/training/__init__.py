@@ -1,6 +1,7 @@
-"""Trainings and their run folders."""
+"""Training: Trainer-based runs, and heads on frozen states."""
 
-from dlfa_adapters.training.encoders import Encoder, load_encoder
-from dlfa_adapters.training.runs import Run, read_run, write_run
+from dlfa_adapters.training.plan import Plan
+from dlfa_adapters.training.settings import Settings
+from dlfa_adapters.training.train import resume_training, train
 
-__all__ = ["Encoder", "Run", "load_encoder", "read_run", "write_run"]
+__all__ = ["Plan", "Settings", "resume_training", "train"]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dlfa_adapters.errors import ConfigError, RunError
-from dlfa_adapters.training.runs import read_run, write_run
+from dlfa_adapters.runs import read_run, write_run
 
 
 def write_head(folder):

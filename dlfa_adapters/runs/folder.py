@@ -1,0 +1,133 @@
+"""Run folders: all that is needed to use or repeat a training, written whole or not at all."""
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.offline.package_files import sha256_of
+
+FORMAT = 1
+_CONFIG = "run.json"
+_PACKAGES = ("dlfa-adapters", "adapters", "transformers", "torch", "datasets", "peft", "tokenizers")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder that was read and found whole.
+
+    Attributes:
+        folder: Where it is.
+        config: What `run.json` holds: `task`, `labels`, `encoder`, `head`, `windows`, `seed`, `data`, `metrics`,
+            `versions`, and under `files` the sha256 of every other file.
+    """
+
+    folder: Path
+    config: dict[str, Any]
+
+
+def write_run(folder: str | Path, config: Mapping[str, Any], write_files: Callable[[Path], None]) -> Run:
+    """Write a run folder: first a draft beside it, then a rename.
+
+    An earlier run of the same name is replaced in one step; any other folder in the way is left alone.
+
+    Args:
+        folder: Where it shall be.
+        config: What goes into `run.json`; format, versions and checksums are added.
+        write_files: Writes everything else into the folder that it is given.
+
+    Raises:
+        ConfigError: If something that is not a run folder is in the way.
+    """
+    folder = Path(folder)
+    check_free(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        write_files(draft)
+        files = {path.relative_to(draft).as_posix(): path for path in sorted(draft.rglob("*")) if path.is_file()}
+        whole = {
+            "format": FORMAT,
+            **config,  # read after `write_files`, which may add to it
+            "versions": versions(),
+            "files": {name: sha256_of(path) for name, path in files.items()},
+        }
+        (draft / _CONFIG).write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        draft.chmod(0o755)  # mkdtemp makes it private
+        if folder.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
+            folder.rename(old / folder.name)
+            draft.rename(folder)
+            shutil.rmtree(old)
+        else:
+            draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return Run(folder, whole)
+
+
+def check_free(folder: Path) -> None:
+    """Refuse a place where something stands that is not a run folder.
+
+    Raises:
+        ConfigError: If so.
+    """
+    if folder.exists() and not (folder / _CONFIG).is_file():
+        raise ConfigError(f"{folder} exists and is not a run folder; give another folder with --out.")
+
+
+def remove_drafts(folder: Path) -> None:
+    """Delete what a process that was killed while it wrote this run has left beside it."""
+    pattern = re.compile(rf"\.{re.escape(folder.name)}-[a-z0-9_]{{8}}")  # as mkdtemp names them
+    for path in folder.parent.glob(f".{folder.name}-*"):
+        if pattern.fullmatch(path.name):
+            shutil.rmtree(path)
+
+
+def read_run(folder: str | Path) -> Run:
+    """Read a run folder and check that every file is there with the bytes that were written.
+
+    Raises:
+        RunError: If it is not a run folder, was written by a newer version, or a file is missing or damaged.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise RunError(f"There is no run folder {folder}; `dlfa demo` and `dlfa train` make one.")
+    try:
+        config = json.loads((folder / _CONFIG).read_text("utf-8"))
+        written, files = config["format"], dict(config["files"])
+    except FileNotFoundError:
+        raise RunError(f"{folder} is not a run folder: it has no {_CONFIG}.") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{folder / _CONFIG} is damaged ({error}); train the run again.") from None
+    if written != FORMAT:
+        raise RunError(
+            f"{folder} has run format {written!r}, this version reads format {FORMAT}; pip install -U dlfa-adapters"
+        )
+    for name, sha256 in files.items():
+        path = folder / name
+        if not path.is_file():
+            raise RunError(f"The run folder {folder} lacks its file {name}; copy it again or train the run again.")
+        if sha256_of(path) != sha256:
+            raise RunError(
+                f"{name} in the run folder {folder} is not the file that was written (cut short or changed); "
+                "copy it again or train the run again."
+            )
+    return Run(folder, config)
+
+
+def versions() -> dict[str, str]:
+    """Versions of the packages that matter for repeating a run."""
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found

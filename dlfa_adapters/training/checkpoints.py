@@ -1,0 +1,99 @@
+"""Checkpoints that are whole or not there, and the folder of a training that has not ended."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.errors import RunError
+from dlfa_adapters.offline.package_files import sha256_of
+
+MANIFEST = "complete.json"
+"""Written last, by a rename: a checkpoint without it was cut short."""
+
+_PLAN = "training.json"
+
+
+def work_folder(run: Path) -> Path:
+    """Where a training keeps its checkpoints until its run folder is written: `runs/ner.training` for `runs/ner`."""
+    return run.absolute().with_name(f"{run.name}.training")
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a file beside its place and rename it, so that it is whole or not there."""
+    draft = path.with_name(f".{path.name}-{os.getpid()}")
+    with draft.open("w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1, ensure_ascii=False)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
+def write_plan(folder: Path, plan: dict[str, Any]) -> None:
+    """Begin the folder of a training; an earlier one's checkpoints go."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    write_json(folder / _PLAN, plan)
+
+
+def has_plan(run: Path) -> bool:
+    """Whether there is a training of this run that did not end."""
+    return (work_folder(run) / _PLAN).is_file()
+
+
+def read_plan(run: Path) -> dict[str, Any]:
+    """What a training that did not end had been asked for.
+
+    Raises:
+        RunError: If there is no such training.
+    """
+    path = work_folder(run) / _PLAN
+    try:
+        return dict(json.loads(path.read_text("utf-8")))
+    except FileNotFoundError:
+        raise RunError(
+            f"There is no training of {run} to resume ({path} is missing); start it without --resume."
+        ) from None
+    except ValueError as error:
+        raise RunError(f"{path} is damaged ({error}); start the training again without --resume.") from error
+
+
+def seal(checkpoint: Path) -> None:
+    """Declare a checkpoint whole: list its files with their checksums."""
+    files = {path.relative_to(checkpoint).as_posix(): sha256_of(path) for path in _files(checkpoint)}
+    write_json(checkpoint / MANIFEST, {"files": files})
+
+
+def is_whole(checkpoint: Path) -> bool:
+    """Whether every file of a sealed checkpoint is there with the bytes that were written."""
+    try:
+        files = dict(json.loads((checkpoint / MANIFEST).read_text("utf-8"))["files"])
+        return all(sha256_of(checkpoint / name) == digest for name, digest in files.items())
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def last_whole(folder: Path) -> Path | None:
+    """The latest whole checkpoint; those after it, which were cut short or are damaged, are deleted."""
+    for checkpoint in reversed(_checkpoints(folder)):
+        if is_whole(checkpoint):
+            return checkpoint
+        shutil.rmtree(checkpoint)
+    return None
+
+
+def prune(folder: Path, best: str | None, keep: int = 2) -> None:
+    """Delete all checkpoints but the last ones and the best; the newest must be sealed by then."""
+    for checkpoint in _checkpoints(folder)[:-keep]:
+        if best is None or Path(best).name != checkpoint.name:
+            shutil.rmtree(checkpoint)
+
+
+def _checkpoints(folder: Path) -> list[Path]:
+    found = [path for path in folder.glob("checkpoint-*") if path.name.rpartition("-")[2].isdecimal()]
+    return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
+
+
+def _files(checkpoint: Path) -> list[Path]:
+    return [path for path in sorted(checkpoint.rglob("*")) if path.is_file() and path.name != MANIFEST]

@@ -1,0 +1,102 @@
+"""The run folder of a training that is done."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dlfa_adapters.evaluation.metrics import metrics_for
+from dlfa_adapters.runs import Run, write_run
+from dlfa_adapters.training.distributed import world_size
+from dlfa_adapters.training.plan import Plan
+from dlfa_adapters.tuning import trainable_share
+from dlfa_adapters.tuning.saving import save_trained
+
+
+@dataclass
+class Outcome:
+    """What came out of a training.
+
+    Attributes:
+        best: Which epoch or step was kept.
+        dev_scores: The dev score of each evaluation.
+        dev_score: That of the weights that were kept; None without dev data.
+        seconds: How long it took, data and encoder not counted.
+        training_id: What tells this training from another one with the same folder.
+    """
+
+    best: str
+    dev_scores: list[float] = field(default_factory=list)
+    dev_score: float | None = None
+    seconds: float = 0.0
+    training_id: str = ""
+
+
+def write_training_run(plan: Plan, encoder: dict[str, Any], outcome: Outcome) -> Run:
+    """Write head, adapters or encoder, and all that is needed to use or repeat the training.
+
+    Args:
+        plan: What was trained.
+        encoder: What the encoder was before training, from `Encoder.describe`.
+        outcome: What came out.
+    """
+    task, settings, tuning = plan.task, plan.settings, plan.tuning
+    head = plan.encoder.model.heads[task.name].config
+    trainable, total = trainable_share(plan.report)
+    languages = plan.data.get("dev", {}).get("language")
+    dev = {language: outcome.dev_score for language in ([languages] if isinstance(languages, str) else [])}
+    config: dict[str, Any] = {
+        "task": task.name,
+        "labels": list(task.labels),
+        "encoder": encoder,
+        "head": {
+            "name": task.name,
+            **{key: head[key] for key in ("fusion", "fuse_layer", "gate", "reduction", "branches", "norm", "init")},
+        },
+        "windows": {"max_length": settings.max_length, "context": settings.context, "pooling": settings.pooling},
+        "tuning": str(tuning),
+        "model": {},
+        "seed": settings.seed,
+        "training": {
+            **settings.as_dict(),
+            **tuning.record(),
+            "id": outcome.training_id,
+            "best": outcome.best,
+            "picked_on": f"{_names(languages)} dev" if languages else "nothing: the last step",
+            "dev_scores": outcome.dev_scores,
+            "trainable_parameters": trainable,
+            "parameters": total,
+            "seconds": outcome.seconds,
+            "peak_memory_mb": peak_memory_mb(),
+            "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU",
+            "processes": world_size(),
+        },
+        "data": plan.data,
+        "metrics": {"name": metrics_for(task)[0].main_score, "dev": dev or outcome.dev_score},
+    }
+
+    def write_files(folder: Path) -> None:
+        config["model"] = save_trained(
+            plan.model, plan.encoder.model, plan.encoder.tokenizer, task.name, tuning.saved, folder
+        )
+
+    return write_run(plan.out, config, write_files)
+
+
+def peak_memory_mb() -> int | None:
+    """The most memory that PyTorch held on the GPU; without one, that the process held. None where unknown."""
+    if torch.cuda.is_available():
+        return round(torch.cuda.max_memory_allocated() / 2**20)
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else 2**10
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20)
+
+
+def _names(languages: str | list[str]) -> str:
+    named = [languages] if isinstance(languages, str) else languages
+    return ", ".join("English" if language == "en" else language for language in named)

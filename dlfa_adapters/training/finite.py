@@ -1,0 +1,93 @@
+"""When a loss or gradient is no longer a finite number: stop, and say at which step and where it began."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dlfa_adapters.errors import RunError
+
+
+class NotFiniteError(RunError):
+    """A training has diverged; the text names step and layer."""
+
+
+def check_loss(model: nn.Module, inputs: dict[str, Any], loss: Tensor, step: int) -> None:
+    """Refuse a loss that is not finite.
+
+    Args:
+        model: The model, in training mode.
+        inputs: What it was called with.
+        loss: What came out.
+        step: Number of the step, from 1.
+
+    Raises:
+        NotFiniteError: Naming the step, and the first module whose output is not finite.
+    """
+    if bool(torch.isfinite(loss)):
+        return
+    raise NotFiniteError(
+        f"The loss is {float(loss)} at step {step}; {_where(model, inputs)}. "
+        "Type a smaller --lr or --head-lr, or --precision fp32."
+    )
+
+
+def check_gradients(model: nn.Module, step: int) -> None:
+    """Refuse gradients that are not finite, before they reach the weights.
+
+    Raises:
+        NotFiniteError: Naming the step and the parameters.
+    """
+    named = [(name, p.grad) for name, p in model.named_parameters() if p.grad is not None]
+    if not named or bool(torch.stack([torch.isfinite(grad).all() for _, grad in named]).all()):
+        return
+    wrong = [name for name, grad in named if not torch.isfinite(grad).all()]
+    more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+    raise NotFiniteError(
+        f"The gradient of {wrong[-1]}{more} is not finite at step {step}. "
+        "Type a smaller --lr or --head-lr, or --precision fp32."
+    )
+
+
+@torch.no_grad()
+def _where(model: nn.Module, inputs: dict[str, Any]) -> str:
+    """Run the batch once more, on this process alone and without dropout, and watch every module."""
+    model = getattr(model, "module", model).eval()
+    weights = [name for name, p in model.named_parameters() if not torch.isfinite(p).all()]
+    if weights:
+        return f"the weights {weights[0]} are not finite" + (f", nor {len(weights) - 1} more" if weights[1:] else "")
+    with _watching(model) as found:
+        model(**inputs)
+    if found:
+        return f"the first output that is not finite is that of {found[0]}"
+    return (
+        "the batch runs through with finite numbers when it runs again, so dropout or batch statistics brought it about"
+    )
+
+
+@contextmanager
+def _watching(model: nn.Module) -> Iterator[list[str]]:
+    """Collect the names of modules whose outputs are not finite, in the order in which they are computed."""
+    found: list[str] = []
+
+    def hook(name: str) -> Any:
+        def look(module: nn.Module, args: Any, output: Any) -> None:
+            tensors = output if isinstance(output, tuple | list) else [output]
+            # a mask adds the lowest number there is, or -inf, on purpose: only NaN and +inf are signs of trouble
+            if any(isinstance(t, Tensor) and t.is_floating_point() and _is_bad(t) for t in tensors):
+                found.append(name)
+
+        return look
+
+    handles = [module.register_forward_hook(hook(name)) for name, module in model.named_modules() if name]
+    try:
+        yield found
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _is_bad(tensor: Tensor) -> bool:
+    return bool(torch.isnan(tensor).any() or torch.isposinf(tensor).any())

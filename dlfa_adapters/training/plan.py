@@ -1,0 +1,142 @@
+"""What is to be trained: task, labels, data, model and options, all of it known before the first step."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.data.assemble import Loaded
+from dlfa_adapters.data.sources import load_source
+from dlfa_adapters.errors import ConfigError, DataError
+from dlfa_adapters.offline.samples import SAMPLE_TASKS
+from dlfa_adapters.runs import Encoder
+from dlfa_adapters.tasks import (
+    TASKS,
+    Task,
+    classification_task,
+    get_task,
+    labels_in_order,
+    tagging_task,
+)
+from dlfa_adapters.training.dataset import data_fingerprint, label_counts
+from dlfa_adapters.training.settings import Settings
+from dlfa_adapters.tuning import PartSize, Tuning
+
+Source = str | Path | Iterable[Any]
+NO_DEV = "none"
+
+
+@dataclass
+class Plan:
+    """A training that is about to begin; `train` hands it to `on_start`.
+
+    Attributes:
+        task: The task, with the labels of the head.
+        tuning: The tuning.
+        settings: Resolved ones.
+        encoder: The encoder, with the head on it.
+        model: The model that learns: that of the encoder, or what the tuning put around it.
+        out: Where the run will be.
+        data: For `train` and `dev`: source, language, items, fingerprint.
+        report: Parameters by part.
+        notes: Sentences that the user should read.
+    """
+
+    task: Task
+    tuning: Tuning
+    settings: Settings
+    encoder: Encoder
+    model: Any
+    out: Path
+    data: dict[str, dict[str, Any]]
+    report: list[PartSize] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def default_source(task: str) -> str:
+    """The samples of a task, where there are some.
+
+    Raises:
+        ConfigError: If there are none.
+    """
+    if task not in SAMPLE_TASKS:
+        raise ConfigError(
+            f"There are no samples of {task!r}; name training data with --train: a file, a folder, or hub:NAME."
+        )
+    return f"samples:{SAMPLE_TASKS[task]}"
+
+
+def load_split(source: Source, task: str, split: str, language: str | None) -> Loaded:
+    """Training or dev data in the source language.
+
+    Args:
+        source: See `load_source`.
+        task: Name of the task.
+        split: `train` or `dev`.
+        language: Language code; None: English, or for a single file what its name says.
+    """
+    alone = not isinstance(source, str | Path) or Path(source).is_file()
+    languages = [language] if language else None if alone else ["en"]
+    return load_source(source, task if task in TASKS else None, split, languages)
+
+
+def load_dev(dev: Source | None, train: Source, task: str, language: str | None) -> Loaded | None:
+    """Dev data: those named, or those beside the training data; None where there are none.
+
+    Raises:
+        DataError: If a source that has splits has no dev split.
+    """
+    if isinstance(dev, str) and dev == NO_DEV:
+        return None
+    if dev is None and (not isinstance(train, str | Path) or Path(train).is_file()):
+        return None
+    try:
+        return load_split(train if dev is None else dev, task, "dev", language)
+    except DataError as error:
+        if dev is not None:
+            raise
+        raise DataError(f"{error}; name dev data with --dev, or type --dev {NO_DEV}.") from error
+
+
+def task_for(name: str, train: Loaded, labels: str | None) -> Task:
+    """The task: a known one with its labels, or any other name with the labels of the training data.
+
+    Args:
+        name: Name of the task.
+        train: Training data.
+        labels: For a known task: `task` keeps its labels and learns nothing from others, `data` takes those of the
+            training data; None refuses data with others.
+
+    Raises:
+        ConfigError: If the data have labels that a known task has not, and `labels` does not say what to do.
+    """
+    if labels not in (None, "task", "data"):
+        raise ConfigError(f"labels must be task or data, got {labels!r}.")
+    known = get_task(name)
+    found = labels_in_order(label_counts(train.dataset, train.kind))
+    if known is None:
+        pair = train.kind == "classification" and any(text is not None for text in train.dataset["text_pair"])
+        return tagging_task(name, found) if train.kind == "tagging" else classification_task(name, found, pair)
+    if labels == "data":
+        made = tagging_task(name, found, known.metric) if known.kind == "tagging" else classification_task(name, found)
+        return replace(known, labels=made.labels)
+    if train.unknown_labels and labels is None:
+        most = ", ".join(f"{label} ({n})" for label, n in list(train.unknown_labels.items())[:5])
+        raise ConfigError(
+            f"{train.source} has labels that the task {name} does not have: {most}; type --labels data to take the "
+            "labels from the data, or --labels task to learn nothing from these."
+        )
+    return known
+
+
+def describe_data(loaded: Loaded, source: Source) -> dict[str, Any]:
+    """What a run says of its data."""
+    languages = list(dict.fromkeys(loaded.dataset["language"]))
+    return {
+        "source": str(source) if isinstance(source, str | Path) else "Python objects",
+        "language": languages[0] if len(languages) == 1 else languages,
+        "items": len(loaded.dataset),
+        "fingerprint": data_fingerprint(loaded.dataset),
+        "dropped": dict(loaded.dropped),
+        "unknown_labels": dict(loaded.unknown_labels),
+    }

@@ -1,0 +1,213 @@
+"""The options of a training, checked, and as Trainer wants them."""
+
+import difflib
+import os
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dlfa_adapters.data.pooling import check_pooling
+from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.training.distributed import world_size
+from dlfa_adapters.tuning import Tuning
+
+PRECISIONS = ("fp32", "bf16", "fp16")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How to train. What is None is filled in by `resolve`, from the tuning's defaults and the machine.
+
+    Attributes:
+        fusion: See `make_fusion`.
+        fuse_layer: A layer or several; None: the task's default, scaled to the depth of the encoder.
+        gate: See `DLFA`.
+        reduction: See `AIF`.
+        branches: See `AIF`.
+        norm: See `AIF`.
+        init: See `AIF`.
+        pooling: Which piece carries a word's label: `first`, `last`, `mean`.
+        max_length: Most pieces of a window or text.
+        context: Pieces that neighbouring windows share.
+        epochs: Passes over the training data.
+        max_steps: Stop after so many steps; it overrides `epochs`.
+        learning_rate: The first value, for everything but the head.
+        head_learning_rate: The same, for fusion and classifier.
+        batch_size: Items in a step, over all processes and accumulated batches.
+        micro_batch_size: Items that a process runs at once; smaller ones take less memory and give the same gradients,
+            up to the statistics of batch norm.
+        weight_decay: Of AdamW; biases and norms have none.
+        warmup: Share of the steps in which the learning rate rises; it then falls linearly to zero.
+        max_grad_norm: Gradients are scaled down to this norm.
+        patience: Stop after so many evaluations without a better score on source dev; 0: never.
+        every: Evaluate and write a checkpoint every so many steps; None: after each epoch.
+        precision: `fp32`, `bf16` or `fp16`.
+        gradient_checkpointing: Compute activations again in the backward pass: less memory, a third more time.
+        compile: Use `torch.compile`.
+        report_to: Where curves go, as for Transformers: `none`, `tensorboard`, `wandb`.
+        seed: Of first weights, order of batches, and dropout.
+    """
+
+    fusion: str = "dlfa"
+    fuse_layer: tuple[int, ...] | None = None
+    gate: str | None = None
+    reduction: float = 4
+    branches: str = "both"
+    norm: str = "batch"
+    init: str = "kaiming"
+    pooling: str = "first"
+    max_length: int = 128
+    context: int = 64
+    epochs: int | None = None
+    max_steps: int = -1
+    learning_rate: float | None = None
+    head_learning_rate: float | None = None
+    batch_size: int = 32
+    micro_batch_size: int | None = None
+    weight_decay: float = 0.01
+    warmup: float = 0.1
+    max_grad_norm: float = 1.0
+    patience: int = 0
+    every: int | None = None
+    precision: str | None = None
+    gradient_checkpointing: bool = False
+    compile: bool = False
+    report_to: str = "none"
+    seed: int = 0
+
+    def head_options(self) -> dict[str, Any]:
+        """What `add_dlfa_head` takes of them."""
+        names = ("fusion", "gate", "reduction", "branches", "norm", "init", "pooling")
+        layers = self.fuse_layer[0] if self.fuse_layer is not None and len(self.fuse_layer) == 1 else self.fuse_layer
+        return {"fuse_layer": layers, **{name: getattr(self, name) for name in names}}
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a JSON file; `make_settings(**settings)` reads it again."""
+        return asdict(self)
+
+
+def make_settings(**options: Any) -> Settings:
+    """Settings from options by name; a single fuse layer becomes a tuple.
+
+    Raises:
+        ConfigError: If there is no option of that name, or a value cannot work.
+    """
+    known = [field.name for field in fields(Settings)]
+    for name in options:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            raise ConfigError(
+                f"There is no training option {name!r}; "
+                + (f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}.")
+            )
+    layer = options.get("fuse_layer")
+    if isinstance(layer, int):
+        options["fuse_layer"] = (layer,)
+    elif layer is not None:
+        options["fuse_layer"] = tuple(layer)
+    settings = Settings(**options)
+    check_pooling(settings.pooling)
+    for name, least in (("batch_size", 1), ("micro_batch_size", 1), ("epochs", 1), ("every", 1), ("patience", 0)):
+        value = getattr(settings, name)
+        if value is not None and value < least:
+            raise ConfigError(f"{name} must be a whole number from {least} up, got {value!r}.")
+    if settings.precision not in (None, *PRECISIONS):
+        raise ConfigError(f"precision must be one of {', '.join(PRECISIONS)}; got {settings.precision!r}.")
+    return settings
+
+
+def resolve(settings: Settings, tuning: Tuning) -> Settings:
+    """Fill in what was left open, from the tuning's defaults and the machine.
+
+    Raises:
+        ConfigError: If the machine cannot do what is asked for, or the batch cannot be divided.
+    """
+    gpu = torch.cuda.is_available()
+    if settings.precision == "fp16" and not gpu:
+        raise ConfigError("precision fp16 needs a GPU; type --precision bf16 or fp32.")
+    defaults, given_rate = tuning.defaults, settings.learning_rate
+    head_rate = given_rate if given_rate and defaults.head_learning_rate == defaults.learning_rate else None
+    bf16 = gpu and torch.cuda.is_bf16_supported() and tuning.name != "features"
+    share = settings.batch_size // world_size()
+    resolved = replace(
+        settings,
+        gate=settings.gate or defaults.gate,
+        epochs=settings.epochs or defaults.epochs,
+        learning_rate=given_rate or defaults.learning_rate,
+        head_learning_rate=settings.head_learning_rate or head_rate or defaults.head_learning_rate,
+        micro_batch_size=settings.micro_batch_size or max(1, share),
+        precision=settings.precision or ("bf16" if bf16 else "fp32"),
+    )
+    accumulation_steps(resolved)
+    return resolved
+
+
+def accumulation_steps(settings: Settings) -> int:
+    """Batches that a process adds up for a step.
+
+    Raises:
+        ConfigError: If the batch is no multiple of what all processes run at once.
+    """
+    at_once = (settings.micro_batch_size or settings.batch_size) * world_size()
+    if settings.batch_size % at_once:
+        raise ConfigError(
+            f"The batch of {settings.batch_size} cannot be divided among {world_size()} processes with "
+            f"{settings.micro_batch_size} items each at once; type e.g. --batch-size {at_once}."
+        )
+    return settings.batch_size // at_once
+
+
+def training_arguments(settings: Settings, folder: Path, *, has_dev: bool, find_unused: bool) -> Any:
+    """The `TrainingArguments` of resolved settings.
+
+    Args:
+        settings: From `resolve`.
+        folder: Where checkpoints go.
+        has_dev: Whether there are dev data, on which the best checkpoint is chosen.
+        find_unused: Whether some parameters get no gradient.
+    """
+    from transformers import TrainingArguments
+
+    gpu = torch.cuda.is_available()
+    # TrainingArguments writes these, and never takes them back: a second training here would inherit them.
+    os.environ["ACCELERATE_MIXED_PRECISION"] = {"fp32": "no"}.get(str(settings.precision), str(settings.precision))
+    os.environ.pop("ACCELERATE_DYNAMO_BACKEND", None)
+    strategy = "epoch" if settings.every is None else "steps"
+    best = {"load_best_model_at_end": True, "metric_for_best_model": "score", "greater_is_better": True}
+    return TrainingArguments(
+        output_dir=str(folder),
+        per_device_train_batch_size=settings.micro_batch_size,
+        per_device_eval_batch_size=max(32, settings.micro_batch_size or 0),
+        gradient_accumulation_steps=accumulation_steps(settings),
+        learning_rate=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        max_grad_norm=settings.max_grad_norm,
+        num_train_epochs=settings.epochs,
+        max_steps=settings.max_steps,
+        lr_scheduler_type="linear",
+        warmup_ratio=settings.warmup,
+        eval_strategy=strategy if has_dev else "no",
+        save_strategy=strategy,
+        eval_steps=settings.every,
+        save_steps=settings.every or 500,
+        **(best if has_dev else {}),
+        bf16=settings.precision == "bf16",
+        fp16=settings.precision == "fp16",
+        gradient_checkpointing=settings.gradient_checkpointing,
+        gradient_checkpointing_kwargs={"use_reentrant": False} if settings.gradient_checkpointing else None,
+        torch_compile=settings.compile,
+        ddp_find_unused_parameters=find_unused,
+        ddp_backend="gloo" if not gpu and world_size() > 1 else None,
+        use_cpu=not gpu,
+        dataloader_pin_memory=gpu,
+        remove_unused_columns=False,
+        label_names=["labels"],
+        logging_strategy="steps",
+        logging_steps=50,
+        logging_nan_inf_filter=False,
+        report_to=settings.report_to,
+        disable_tqdm=True,
+        seed=settings.seed,
+    )

@@ -1,0 +1,147 @@
+"""Trainer and AdapterTrainer with what every training here needs, and nothing that would change their results."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PrinterCallback, Trainer, TrainerCallback
+
+from dlfa_adapters.heads import AdapterTrainer
+from dlfa_adapters.training.checkpoints import prune, seal
+from dlfa_adapters.training.dataset import Collator, Examples, SameLengthSampler
+from dlfa_adapters.training.distributed import wait_for_everyone
+from dlfa_adapters.training.finite import check_gradients, check_loss
+from dlfa_adapters.training.rates import parameter_groups
+from dlfa_adapters.training.settings import Settings
+from dlfa_adapters.tuning import frozen_modules
+
+
+class TrainingMixin:
+    """Rates of their own for heads, frozen parts in eval mode, batches by length, sealed checkpoints, finite numbers.
+
+    Args:
+        model: A model that a tuning has prepared.
+        args: From `training_arguments`.
+        settings: Resolved ones.
+        pad_token_id: The tokenizer's.
+        train: Training data.
+        dev: Source dev data, or None.
+        on_step: Called with 1 after each step.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        args: Any,
+        *,
+        settings: Settings,
+        pad_token_id: int | None,
+        train: Examples,
+        dev: Examples | None,
+        on_step: Callable[[int], None] | None = None,
+    ) -> None:
+        self.settings, self.frozen = settings, frozen_modules(model)
+
+        super().__init__(  # type: ignore[call-arg]
+            model,
+            args,
+            Collator(pad_token_id),
+            train_dataset=train.rows,
+            eval_dataset=dev.rows if dev is not None else None,
+            compute_metrics=dev_score(dev) if dev is not None else None,
+            callbacks=[_EachStep(settings, on_step)],
+        )
+        self.remove_callback(PrinterCallback)  # type: ignore[attr-defined]
+
+    def create_optimizer(self: Any) -> Any:
+        """AdamW, as Trainer makes it, with a rate of its own for the head."""
+        if self.optimizer is None:
+            groups = parameter_groups(
+                self.model,
+                set(self.get_decay_parameter_names(self.model)),
+                weight_decay=self.args.weight_decay,
+                learning_rate=self.args.learning_rate,
+                head_learning_rate=self.settings.head_learning_rate,
+            )
+            make, options = Trainer.get_optimizer_cls_and_kwargs(self.args, self.model)
+            self.optimizer = make(groups, **options)
+        return self.optimizer
+
+    def compute_loss(self: Any, model: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """The loss, with frozen parts in eval mode; it must be finite."""
+        if not model.training:
+            return super().compute_loss(model, inputs, *args, **kwargs)  # type: ignore[misc]
+        for module in self.frozen:
+            module.eval()
+        result = super().compute_loss(model, inputs, *args, **kwargs)  # type: ignore[misc]
+        loss = result[0] if isinstance(result, tuple) else result
+        check_loss(model, inputs, loss.detach(), self.state.global_step + 1)
+        return result
+
+    def _get_train_sampler(self: Any, train_dataset: Any = None) -> SameLengthSampler:
+        lengths = [len(row.input_ids) for row in train_dataset or self.train_dataset]
+        return SameLengthSampler(lengths, self.settings.batch_size, self.settings.seed)
+
+    def _save_checkpoint(self: Any, model: Any, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)  # type: ignore[misc]
+        wait_for_everyone()
+        if self.args.should_save:
+            folder = Path(self.args.output_dir)
+            seal(folder / f"checkpoint-{self.state.global_step}")
+            prune(folder, self.state.best_model_checkpoint)
+        wait_for_everyone()
+
+    def patience_is_over(self: Any) -> bool:
+        """Whether the scores on dev so far would have stopped the training."""
+        return patience_is_over(self.state, self.settings.patience)
+
+
+class FullTrainer(TrainingMixin, Trainer):
+    """Trains a whole model; checkpoints hold all of it."""
+
+
+class ModularTrainer(TrainingMixin, AdapterTrainer):
+    """Trains adapters and heads; checkpoints hold those."""
+
+
+class _EachStep(TrainerCallback):
+    """Progress, early stopping from the scores in the state (which checkpoints keep), and a look at the gradients."""
+
+    def __init__(self, settings: Settings, on_step: Callable[[int], None] | None) -> None:
+        self.settings, self.on_step = settings, on_step
+
+    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
+        """Gradients must be finite; with fp16 they may not be, the scaler then leaves the step out."""
+        if not args.fp16:
+            check_gradients(model, state.global_step + 1)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Report a step."""
+        if self.on_step is not None:
+            self.on_step(1)
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Stop when the patience is over."""
+        if patience_is_over(state, self.settings.patience):
+            control.should_training_stop = True
+
+
+def patience_is_over(state: Any, patience: int) -> bool:
+    """Whether the best dev score is `patience` evaluations old; never with patience 0."""
+    scores = dev_scores(state)
+    return bool(patience and scores) and len(scores) - 1 - scores.index(max(scores)) >= patience
+
+
+def dev_scores(state: Any) -> list[float]:
+    """The dev score of each evaluation so far."""
+    return [entry["eval_score"] for entry in state.log_history if "eval_score" in entry]
+
+
+def dev_score(dev: Examples) -> Callable[[Any], dict[str, float]]:
+    """What Trainer calls with the logits of all dev rows."""
+
+    def score(prediction: Any) -> dict[str, float]:
+        return {"score": dev.score(dev.predictions(torch.from_numpy(prediction.predictions)))}
+
+    return score

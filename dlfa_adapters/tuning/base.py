@@ -1,0 +1,118 @@
+"""What a tuning is: which parameters learn, at which rates, and what of the model must be saved."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from torch import nn
+
+from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.tuning.blocks import pooler_of
+
+Saved = Literal["head", "adapters", "encoder", "peft"]
+"""What a run keeps: a head alone, adapters and head, the whole encoder and head, or a PEFT adapter."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Defaults:
+    """Training options where the user gives none.
+
+    Attributes:
+        learning_rate: Of everything but the head.
+        head_learning_rate: Of fusion and classifier.
+        epochs: Passes over the training data.
+        gate: See `DLFA`.
+    """
+
+    learning_rate: float
+    head_learning_rate: float
+    epochs: int
+    gate: str = "product"
+
+
+class Tuning(ABC):
+    """A way to train an encoder with a DLFA head.
+
+    Args:
+        argument: What stands behind the colon of `freeze:6`, or None.
+
+    Attributes:
+        name: The name before the colon.
+        summary: One line for lists.
+        defaults: Training options where the user gives none.
+        saved: What a run of it keeps.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    defaults: ClassVar[Defaults]
+    saved: ClassVar[Saved]
+
+    def __init__(self, argument: str | None = None) -> None:
+        self.argument = argument
+
+    def __str__(self) -> str:
+        return self.name if self.argument is None else f"{self.name}:{self.argument}"
+
+    @abstractmethod
+    def prepare(self, model: Any, head_name: str) -> Any:
+        """Decide which parameters learn; add and activate what the method adds.
+
+        Args:
+            model: A model with the head that is to be trained.
+            head_name: The head's name, which adapters get too.
+
+        Returns:
+            The model, or what wraps it.
+
+        Raises:
+            ConfigError: If the argument does not fit the model.
+        """
+
+    def frozen_blocks(self, num_layers: int) -> int:
+        """How many blocks, from the bottom, give the same states before and after training."""
+        return 0
+
+    def record(self) -> dict[str, Any]:
+        """What `run.json` says of it beyond its name."""
+        return {}
+
+
+def no_argument(tuning: Tuning) -> None:
+    """Refuse an argument.
+
+    Raises:
+        ConfigError: If there is one.
+    """
+    if tuning.argument is not None:
+        raise ConfigError(f"--tuning {tuning.name} takes nothing behind a colon, got {str(tuning)!r}.")
+
+
+def freeze(module: nn.Module | None) -> None:
+    """No parameter of the module learns."""
+    if module is not None:
+        module.requires_grad_(False)
+
+
+def freeze_unused(model: Any, head_name: str) -> None:
+    """Freeze what no loss of this head can reach: the pooler, and blocks above the highest state that is fused.
+
+    Several processes need this: a parameter that gets no gradient on its own account is an error there.
+    """
+    freeze(pooler_of(model))
+    encoder = model.base_model
+    highest = max(model.heads[head_name].indices)
+    found = [block for _, block in encoder.iter_layers()]
+    if len(found) == encoder.config.num_hidden_layers:  # not where blocks share their weights
+        for block in found[highest:]:
+            freeze(block)
+
+
+def frozen_modules(model: nn.Module) -> list[nn.Module]:
+    """The largest modules that have parameters of which none learns; training keeps them in eval mode.
+
+    Their dropout is then off, and running statistics of a frozen head stay as they are.
+    """
+    if any(True for _ in model.parameters()) and not any(p.requires_grad for p in model.parameters()):
+        return [model]
+    return [frozen for child in model.children() for frozen in frozen_modules(child)]

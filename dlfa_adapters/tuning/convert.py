@@ -1,0 +1,166 @@
+"""A head of adapters as a plain Transformers model, and back, without changing a logit."""
+
+import copy
+from typing import Any
+
+import torch
+from adapters import AutoAdapterModel
+from adapters.methods.lora import LoRALayer
+
+from dlfa_adapters.errors import ConfigError, RunError, UnsupportedModelError
+from dlfa_adapters.heads import DLFAHead, DLFAHeadsMixin, register
+from dlfa_adapters.models import DLFAConfig, DLFAForSequenceClassification, DLFAForTokenClassification
+from dlfa_adapters.models.base import DLFAPreTrainedModel
+from dlfa_adapters.models.encoder import plain_encoder
+from dlfa_adapters.models.loss import MULTI, REGRESSION, SINGLE
+from dlfa_adapters.models.merge import probe_scores
+from dlfa_adapters.tasks import get_task
+
+FUSION_OPTIONS = ("fuse_layer", "fusion", "reduction", "branches", "gate", "norm", "init", "mask_padding")
+
+
+def to_plain(model: Any, head_name: str) -> DLFAPreTrainedModel:
+    """A plain Transformers model with the encoder and one DLFA head of an adapter model.
+
+    Args:
+        model: An adapter model with the head. Its encoder is copied, without adapters; of a LoRA that was merged
+            (`model.merge_adapter`) and is still active, with it.
+        head_name: A head for tagging, classification or multi-label classification.
+
+    Returns:
+        A `DLFAForTokenClassification` or `DLFAForSequenceClassification` in eval mode.
+
+    Raises:
+        ConfigError: If there is no such head, it is of another kind, or an adapter is active.
+        RunError: If the scores are not the same.
+    """
+    head = _head(model, head_name)
+    _refuse_adapters(model)
+    options = head.config
+    labels = {id_: name for name, id_ in (options.get("label2id") or {}).items()}
+    task = get_task(head_name)
+    config = DLFAConfig(
+        copy.deepcopy(model.config),
+        **{name: options[name] for name in FUSION_OPTIONS},
+        pooling=options["pooling"] if head.inner_head_type == "tagging" else "first",
+        classifier_layers=options["layers"],
+        classifier_activation=options["activation_function"],
+        classifier_bias=options.get("bias", True),
+        classifier_dropout=head.inner[0].p,
+        task=task.name if task else head_name,
+        encoder_name=model.name_or_path or None,
+        id2label=labels,
+        problem_type=_problem(head),
+    )
+    cls = DLFAForTokenClassification if head.inner_head_type == "tagging" else DLFAForSequenceClassification
+    plain: DLFAPreTrainedModel = cls._around(config, plain_encoder(model))
+    plain.classifier.fusion.load_state_dict(head.fusion.state_dict())
+    plain.classifier.out.load_state_dict(head.inner.state_dict())
+    _compare(plain, model, head_name)
+    return plain
+
+
+def to_adapters(model: DLFAPreTrainedModel, head_name: str) -> Any:
+    """An adapter model with the encoder of a plain model and its fusion and classifier as a head.
+
+    Args:
+        model: A plain model; merge a LoRA first. Its weights are copied.
+        head_name: Name of the head.
+
+    Returns:
+        An adapter model in eval mode with the head active, which adapters can be added to.
+
+    Raises:
+        UnsupportedModelError: If adapters has no class for the encoder that heads can be put on.
+        ConfigError: If a head of adapters cannot do the same: with `pooling` other than `first` in classification, or
+            a tagging classifier without bias.
+    """
+    config = model.config
+    if model.kind == "classification" and config.pooling != "first":
+        raise ConfigError(f"A head of adapters reads the first token, but this model has pooling={config.pooling!r}.")
+    if model.kind == "tagging" and not config.classifier_bias:
+        raise ConfigError("A tagging head of adapters has a bias, but this model has classifier_bias=False.")
+    adapter_model = _adapter_model(model)
+    multi = model.kind == "classification" and config.problem_type == MULTI
+    bias = {"bias": config.classifier_bias} if model.kind == "classification" else {}
+    adapter_model.add_dlfa_head(
+        head_name,
+        head_type="multilabel_classification" if multi else model.kind,
+        id2label=config.id2label,
+        pooling=config.pooling,
+        layers=config.classifier_layers,
+        activation_function=config.classifier_activation,
+        dropout_prob=config.classifier_dropout,
+        **{name: getattr(config, name) for name in FUSION_OPTIONS},
+        **bias,
+    )
+    head = adapter_model.heads[head_name]
+    head.fusion.load_state_dict(model.classifier.fusion.state_dict())
+    head.inner.load_state_dict(model.classifier.out.state_dict())
+    _compare(model, adapter_model, head_name)
+    return adapter_model
+
+
+def _head(model: Any, head_name: str) -> DLFAHead:
+    heads = getattr(model, "heads", {})
+    head = heads[head_name] if head_name in heads else None
+    if not isinstance(head, DLFAHead):
+        names = ", ".join(name for name, found in heads.items() if isinstance(found, DLFAHead)) or "none"
+        raise ConfigError(f"This model has no DLFA head {head_name!r}; it has {names}.")
+    if head.inner_head_type not in ("tagging", "classification", "multilabel_classification"):
+        raise ConfigError(
+            f"Head {head_name!r} is for {head.inner_head_type}; there are plain models for tagging and classification."
+        )
+    return head
+
+
+def _refuse_adapters(model: Any) -> None:
+    """Refuse adapters that act beside the encoder's weights. A merged LoRA is in them, while it is active."""
+    active = model.active_adapters.flatten() if model.active_adapters is not None else set()
+    merged = {module.merged for module in model.modules() if isinstance(module, LoRALayer)}
+    if active - merged:
+        names = ", ".join(sorted(active - merged))
+        raise ConfigError(
+            f"Adapters are active ({names}), and a plain encoder has no place for them; merge a LoRA into the encoder "
+            "with model.merge_adapter(name), or type model.set_active_adapters(None) to leave them out."
+        )
+
+
+def _problem(head: DLFAHead) -> str | None:
+    if head.inner_head_type == "tagging":
+        return None
+    if head.inner_head_type == "multilabel_classification":
+        return MULTI
+    return REGRESSION if head.config["num_labels"] == 1 else SINGLE
+
+
+def _adapter_model(model: DLFAPreTrainedModel) -> Any:
+    register()
+    encoder = model.encoder
+    try:
+        found = AutoAdapterModel.from_config(copy.deepcopy(encoder.config))
+    except ValueError:
+        found = None
+    if not isinstance(found, DLFAHeadsMixin):
+        raise UnsupportedModelError(f"There is no class of adapters for DLFA heads on {encoder.config.model_type!r}.")
+    adapter_model: Any = found
+    state = encoder.state_dict()
+    _, unexpected = adapter_model.base_model.load_state_dict(state, strict=False)
+    if unexpected:
+        raise RunError(f"adapters has no place for weights of this encoder: {', '.join(unexpected[:3])}.")
+    return adapter_model.to(device=encoder.device, dtype=encoder.dtype).eval()
+
+
+def _compare(plain: Any, adapter_model: Any, head_name: str) -> None:
+    """Run both on two short texts.
+
+    Raises:
+        RunError: If the scores differ.
+    """
+    modes = plain.training, adapter_model.training
+    scores = probe_scores(plain.eval()), probe_scores(adapter_model.eval(), head=head_name)
+    plain.train(modes[0]), adapter_model.train(modes[1])
+    difference = (scores[0].float() - scores[1].float()).abs().max().item()
+    exact = 1e-5 if scores[0].dtype == torch.float32 else 1e-2
+    if not difference <= exact * max(1.0, scores[1].float().abs().max().item()):
+        raise RunError(f"Head {head_name!r} gives other scores after conversion, by {difference:.1e}.")

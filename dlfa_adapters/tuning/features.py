@@ -1,0 +1,30 @@
+"""Feature-based use: the encoder is frozen, its states are computed once, heads learn on them."""
+
+from typing import Any, ClassVar
+
+from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, no_argument
+
+
+class Features(Tuning):
+    """The encoder stays as it is; fusion and classifier learn on states that are kept in memory.
+
+    The gate is `attention` by default: on a frozen encoder it learns faster than the printed one.
+    """
+
+    name: ClassVar[str] = "features"
+    summary: ClassVar[str] = "the encoder is frozen and runs once; fusion and classifier learn on its states"
+    defaults: ClassVar[Defaults] = Defaults(learning_rate=1e-3, head_learning_rate=1e-3, epochs=10, gate="attention")
+    saved: ClassVar[Saved] = "head"
+
+    def __init__(self, argument: str | None = None) -> None:
+        super().__init__(argument)
+        no_argument(self)
+
+    def prepare(self, model: Any, head_name: str) -> Any:
+        """Freeze the encoder."""
+        model.base_model.requires_grad_(False)
+        return model
+
+    def frozen_blocks(self, num_layers: int) -> int:
+        """All of them."""
+        return num_layers

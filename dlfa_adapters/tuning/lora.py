@@ -1,0 +1,63 @@
+"""LoRA: low-rank updates of the attention's query and value matrices."""
+
+from typing import Any, ClassVar
+
+import adapters
+
+from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, freeze_unused
+
+RANK = 8
+
+
+class LoRA(Tuning):
+    """The LoRA of the package adapters, with rank r and alpha 2r (Hu et al. 2021, arXiv 2106.09685).
+
+    Args:
+        argument: The rank; 8 without it.
+
+    Raises:
+        ConfigError: If it is no whole number from 1 up.
+    """
+
+    name: ClassVar[str] = "lora"
+    summary: ClassVar[str] = "low-rank updates by the package adapters; lora:16 sets the rank"
+    defaults: ClassVar[Defaults] = Defaults(learning_rate=5e-4, head_learning_rate=1e-3, epochs=10)
+    saved: ClassVar[Saved] = "adapters"
+
+    def __init__(self, argument: str | None = None) -> None:
+        super().__init__(argument)
+        self.rank = check_rank(self)
+
+    def prepare(self, model: Any, head_name: str) -> Any:
+        """Add the updates under the head's name, and let them and the head learn."""
+        config = adapters.LoRAConfig(r=self.rank, alpha=2 * self.rank)
+        return add_and_train(model, head_name, config)
+
+    def record(self) -> dict[str, Any]:
+        """Which implementation, and its rank."""
+        return {"implementation": f"adapters {adapters.__version__}", "rank": self.rank, "alpha": 2 * self.rank}
+
+
+def check_rank(tuning: Tuning) -> int:
+    """The rank that the argument gives, or the default.
+
+    Raises:
+        ConfigError: If it is no whole number from 1 up.
+    """
+    if tuning.argument is None:
+        return RANK
+    if not tuning.argument.isdecimal() or int(tuning.argument) < 1:
+        raise ConfigError(
+            f"--tuning {tuning.name} takes a rank from 1 up, got {str(tuning)!r}; type {tuning.name}:{RANK}."
+        )
+    return int(tuning.argument)
+
+
+def add_and_train(model: Any, head_name: str, config: Any) -> Any:
+    """Add an adapter under the head's name; it and the head learn, the encoder does not."""
+    model.add_adapter(head_name, config=config, overwrite_ok=True)
+    model.train_adapter(head_name)
+    model.active_head = head_name
+    freeze_unused(model, head_name)
+    return model

@@ -1,0 +1,57 @@
+"""How many parameters learn, by part of the model."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dlfa_adapters.tuning.blocks import part_of
+
+
+@dataclass(frozen=True)
+class PartSize:
+    """A row of the report.
+
+    Attributes:
+        part: `embeddings`, `block 3`, `adapters`, `fusion`, ...
+        trainable: Parameters that learn.
+        total: All parameters of the part.
+    """
+
+    part: str
+    trainable: int
+    total: int
+
+
+def parameter_report(model: Any) -> list[PartSize]:
+    """Trainable and all parameters of each part, in the order of the model; a shared parameter counts once.
+
+    Args:
+        model: A model that a tuning has prepared.
+    """
+    blocks = _block_names(model)
+    sizes: dict[str, list[int]] = {}
+    for name, parameter in model.named_parameters():
+        if ".original_module." in name:  # PEFT's copy of what it trains in its stead
+            continue
+        row = sizes.setdefault(part_of(name, blocks), [0, 0])
+        row[0] += parameter.numel() if parameter.requires_grad else 0
+        row[1] += parameter.numel()
+    return [PartSize(part, *row) for part, row in sizes.items()]
+
+
+def trainable_share(report: list[PartSize]) -> tuple[int, int]:
+    """Trainable and all parameters."""
+    return sum(row.trainable for row in report), sum(row.total for row in report)
+
+
+def _block_names(model: Any) -> dict[str, int]:
+    """Name of each block, with a dot at its end, to its number: lists of modules as long as the encoder is deep."""
+    depth = getattr(model.config, "num_hidden_layers", 0)
+    numbers = {}
+    for name, module in model.named_modules():
+        if type(module).__name__ == "ModuleList" and len(module) == depth and name.rpartition(".")[2] in _LISTS:
+            numbers.update({f"{name}.{i}.": i + 1 for i in range(depth)})
+    return numbers
+
+
+_LISTS = ("layer", "layers", "block", "albert_layers")
+"""What encoders call the list of their blocks."""

@@ -1,0 +1,108 @@
+"""What a run keeps of a trained model, written and read again."""
+
+from pathlib import Path
+from typing import Any
+
+from adapters.composition import Stack
+from safetensors.torch import save_file
+
+from dlfa_adapters.heads.names import folder_name
+from dlfa_adapters.tuning.base import Saved
+
+ENCODER, ADAPTERS, HEAD, PEFT = "encoder", "adapters", "head", "peft"
+
+
+def save_trained(
+    model: Any, adapter_model: Any, tokenizer: Any, head_name: str, saved: Saved, folder: Path
+) -> dict[str, Any]:
+    """Write the head, and adapters, a PEFT adapter or the encoder.
+
+    Args:
+        model: The trained model: one of adapters, or for `peft` a PEFT model.
+        adapter_model: The model of adapters whose head it began with; a PEFT model's head is copied back to it.
+        tokenizer: Saved beside a whole encoder.
+        head_name: Name of the head.
+        saved: What is to be kept.
+        folder: Where; it exists.
+
+    Returns:
+        What `load_trained` must know.
+    """
+    record: dict[str, Any] = {"saved": saved}
+    if saved == "peft":
+        _save_peft(model, adapter_model.heads[head_name], folder / PEFT)
+    adapter_model.save_head(str(folder / HEAD), head_name)
+    if saved == "encoder":
+        _save_encoder(model, tokenizer, folder / ENCODER)
+    elif saved == "adapters":
+        record["adapters"] = _in_order(model.active_adapters)
+        for name in record["adapters"]:
+            model.save_adapter(str(folder / ADAPTERS / folder_name(name)), name, with_head=False)
+    return record
+
+
+def load_trained(model: Any, head_name: str, record: dict[str, Any], folder: Path) -> Any:
+    """Put head and adapters of a run on its encoder, and activate them.
+
+    Args:
+        model: The encoder, as a model of adapters.
+        head_name: Name of the head.
+        record: From `save_trained`.
+        folder: The run folder.
+
+    Returns:
+        The model; for `peft` a PEFT model.
+    """
+    if record["saved"] == "peft":
+        from dlfa_adapters.models import load_lora
+
+        return load_lora(folder / PEFT, encoder=model)
+    names = record.get("adapters", [])
+    for name in names:
+        model.load_adapter(str(folder / ADAPTERS / folder_name(name)), load_as=name, with_head=False)
+    model.load_head(str(folder / HEAD), load_as=head_name)
+    if names:
+        model.set_active_adapters(Stack(*names))
+    model.active_head = head_name
+    return model.eval()
+
+
+def _in_order(setup: Any) -> list[str]:
+    """Names of a stack, from the bottom up."""
+    return [name for child in setup.children for name in ([child] if isinstance(child, str) else _in_order(child))]
+
+
+def _save_peft(model: Any, head: Any, folder: Path) -> None:
+    """The LoRA with fusion and classifier; these also as a head of adapters, which says what the run is for."""
+    from dlfa_adapters.models import save_lora
+    from dlfa_adapters.models.lora import base_of
+
+    trained = base_of(model).classifier
+    trained = getattr(trained, "modules_to_save", {"default": trained})["default"]
+    head.fusion.load_state_dict(trained.fusion.state_dict())
+    head.inner.load_state_dict(trained.out.state_dict())
+    save_lora(model, folder)
+
+
+def _save_encoder(model: Any, tokenizer: Any, folder: Path) -> None:
+    """The encoder by itself, as Transformers writes one: it can be loaded by any tool, without adapters."""
+    encoder = model.base_model
+    folder.mkdir(parents=True)
+    config = encoder.config.to_diff_dict()
+    for ours in ("adapters", "custom_heads", "prediction_heads", "id2label", "label2id", "num_labels"):
+        config.pop(ours, None)
+    plain = type(encoder.config)(**config)
+    plain.architectures = [_plain_name(encoder)]
+    plain.save_pretrained(folder)
+    # adapters lists the word embeddings a second time, as the base of prompt tuning
+    state = {k: v.detach().cpu().contiguous() for k, v in encoder.state_dict().items() if not k.startswith("prompt_")}
+    save_file(state, str(folder / "model.safetensors"), metadata={"format": "pt"})
+    tokenizer.save_pretrained(folder)
+
+
+def _plain_name(encoder: Any) -> str:
+    """`BertModel` for the class that adapters makes of it."""
+    for cls in type(encoder).__mro__:
+        if cls.__module__.startswith("transformers."):
+            return cls.__name__
+    return type(encoder).__name__

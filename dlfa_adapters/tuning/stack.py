@@ -1,0 +1,90 @@
+"""A task adapter over a language adapter."""
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+from adapters import AdapterConfig
+from adapters.composition import Stack as StackOf
+
+from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, freeze_unused
+from dlfa_adapters.tuning.bottleneck import CONFIG
+
+
+class Stack(Tuning):
+    """MAD-X: a task adapter learns over a frozen adapter of the source language (Pfeiffer et al. 2020, 2005.00052).
+
+    To use the task in another language, that language's adapter takes the place of the source's; head, labels and fuse
+    layer stay.
+
+    Args:
+        argument: Where the source language's adapter is: a folder, or a name on the hub.
+
+    Raises:
+        ConfigError: If it is missing.
+    """
+
+    name: ClassVar[str] = "stack"
+    summary: ClassVar[str] = "stack:FOLDER trains a task adapter over the language adapter in FOLDER"
+    defaults: ClassVar[Defaults] = Defaults(learning_rate=5e-4, head_learning_rate=1e-3, epochs=10)
+    saved: ClassVar[Saved] = "adapters"
+
+    def __init__(self, argument: str | None = None) -> None:
+        super().__init__(argument)
+        if not argument:
+            raise ConfigError(
+                "--tuning stack needs the adapter of the source language; type e.g. --tuning stack:adapters/en."
+            )
+        self.location = argument
+        self.language: str | None = None
+
+    def prepare(self, model: Any, head_name: str) -> Any:
+        """Load the language adapter, add a task adapter over it, and let that and the head learn."""
+        _check_fits(self.location, model.config)
+        try:
+            self.language = str(model.load_adapter(self.location, with_head=False))
+        except (OSError, ValueError) as error:
+            first = str(error).strip().splitlines()[0]
+            raise ConfigError(
+                f"The language adapter {self.location!r} cannot be loaded ({first}); give a folder that was saved with "
+                "save_adapter, or a name on a hub that can be reached."
+            ) from error
+        if self.language == head_name:
+            raise ConfigError(
+                f"The language adapter and the task are both called {head_name!r}; save the adapter under its language."
+            )
+        model.add_adapter(head_name, config=AdapterConfig.load(CONFIG), overwrite_ok=True)
+        model.train_adapter(head_name)  # this one learns; the language adapter does not
+        model.set_active_adapters(StackOf(self.language, head_name))
+        model.active_head = head_name
+        freeze_unused(model, head_name)
+        return model
+
+    def record(self) -> dict[str, Any]:
+        """The language adapter's name and place."""
+        return {"language_adapter": self.language, "location": self.location, "config": CONFIG}
+
+
+def _check_fits(location: str, config: Any) -> None:
+    """Refuse an adapter of another encoder, by what its folder says.
+
+    Raises:
+        ConfigError: Naming both.
+    """
+    path = Path(location) / "adapter_config.json"
+    if not path.is_file():
+        return
+    try:
+        saved = json.loads(path.read_text("utf-8"))
+        theirs = (saved["model_type"], saved["hidden_size"])
+    except (ValueError, KeyError) as error:
+        raise ConfigError(
+            f"{path} is no whole configuration of an adapter ({error}); save the adapter again."
+        ) from error
+    ours = (config.model_type, config.hidden_size)
+    if theirs != ours:
+        raise ConfigError(
+            f"The language adapter {location!r} is for a {theirs[0]} encoder of width {theirs[1]}, this model is "
+            f"{ours[0]} of width {ours[1]}; train a language adapter on this encoder."
+        )

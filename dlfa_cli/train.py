@@ -1,0 +1,188 @@
+"""`dlfa train`: labels in one language in, a run folder out."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dlfa_adapters.runs import Run
+    from dlfa_adapters.training import Plan
+
+_HEAD, _STEPS, _MACHINE = "Head", "Steps", "Machine"
+
+
+def train(
+    task: Annotated[
+        str | None,
+        typer.Argument(help="ner, pos, xnli, pawsx, topic, sentiment; or any name, with the labels of the data."),
+    ] = None,
+    train_source: Annotated[
+        str | None, typer.Option("--train", help="A file, a folder, hub:NAME or samples:NAME; default: samples.")
+    ] = None,
+    dev_source: Annotated[
+        str | None, typer.Option("--dev", help="Likewise, in the same language; `none` for none.")
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option("--language", "-l", help="Of train and dev; default: en, or what a file's name says.")
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(help="Where a known task's data have other labels: `data` takes them, `task` does not."),
+    ] = None,
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="`offline` (from the package index), a folder, or a name on the hub.")
+    ] = "offline",
+    tuning: Annotated[
+        str | None,
+        typer.Option(
+            "--tuning",
+            "-t",
+            help="full, freeze:N, lora, bottleneck, stack:FOLDER, features; default: lora with a GPU, else features.",
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The run folder; default: runs/TASK-TUNING.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with the training of this run folder that was cut short.")
+    ] = None,
+    fuse_layer: Annotated[
+        list[int] | None,
+        typer.Option("--fuse-layer", "-k", help="Layer to fuse; several times for several.", rich_help_panel=_HEAD),
+    ] = None,
+    fusion: Annotated[str, typer.Option(help="dlfa, last, layer, scalar_mix, concat.", rich_help_panel=_HEAD)] = "dlfa",
+    gate: Annotated[
+        str | None, typer.Option(help="product, or attention (features: the default).", rich_help_panel=_HEAD)
+    ] = None,
+    branches: Annotated[str, typer.Option(help="both, global, local.", rich_help_panel=_HEAD)] = "both",
+    norm: Annotated[str, typer.Option(help="batch, layer, none.", rich_help_panel=_HEAD)] = "batch",
+    init: Annotated[str, typer.Option(help="kaiming, identity.", rich_help_panel=_HEAD)] = "kaiming",
+    reduction: Annotated[float, typer.Option(help="Inner width of the fusion.", rich_help_panel=_HEAD)] = 4,
+    pooling: Annotated[
+        str, typer.Option(help="Piece that carries a word's label: first, last, mean.", rich_help_panel=_HEAD)
+    ] = "first",
+    epochs: Annotated[int | None, typer.Option(help="Passes over the data.", rich_help_panel=_STEPS)] = None,
+    max_steps: Annotated[int, typer.Option(help="Stop after so many steps.", rich_help_panel=_STEPS)] = -1,
+    lr: Annotated[float | None, typer.Option(help="Learning rate.", rich_help_panel=_STEPS)] = None,
+    head_lr: Annotated[
+        float | None, typer.Option(help="Learning rate of fusion and classifier.", rich_help_panel=_STEPS)
+    ] = None,
+    batch_size: Annotated[int, typer.Option(help="Items in a step, over all processes.", rich_help_panel=_STEPS)] = 32,
+    warmup: Annotated[float, typer.Option(help="Share of steps.", rich_help_panel=_STEPS)] = 0.1,
+    patience: Annotated[
+        int, typer.Option(help="Stop after so many evaluations that are no better; 0: never.", rich_help_panel=_STEPS)
+    ] = 0,
+    every: Annotated[
+        int | None,
+        typer.Option(help="Evaluate and checkpoint every so many steps; default: each epoch.", rich_help_panel=_STEPS),
+    ] = None,
+    seed: Annotated[int, typer.Option(rich_help_panel=_STEPS)] = 0,
+    max_length: Annotated[int, typer.Option(help="Pieces in a window or text.", rich_help_panel=_STEPS)] = 128,
+    micro_batch: Annotated[
+        int | None, typer.Option(help="Items at once; less takes less memory.", rich_help_panel=_MACHINE)
+    ] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="bf16, fp16, fp32; default: bf16 on a GPU.", rich_help_panel=_MACHINE)
+    ] = None,
+    gradient_checkpointing: Annotated[
+        bool, typer.Option("--gradient-checkpointing", help="Less memory, more time.", rich_help_panel=_MACHINE)
+    ] = False,
+    compile: Annotated[bool, typer.Option("--compile", help="torch.compile.", rich_help_panel=_MACHINE)] = False,
+    report_to: Annotated[str, typer.Option(help="none, tensorboard, wandb.", rich_help_panel=_MACHINE)] = "none",
+    as_json: Annotated[bool, typer.Option("--json", help="Print run.json on stdout.")] = False,
+) -> None:
+    """Train on labels in one language; the best checkpoint on dev data of that language is kept.
+
+    Without a GPU the encoder stays frozen (`features`); with one it gets LoRA. Examples:
+
+    `dlfa train ner --fuse-layer 8`
+
+    `dlfa train my-ner --train train.conll --dev dev.conll --language en --out runs/mine`
+
+    `dlfa train xnli --train xtreme/ --model xlm-roberta-base --tuning full --fuse-layer 11`
+
+    `dlfa train --resume runs/mine`
+
+    `torchrun --nproc-per-node 2 -m dlfa_cli train ner --tuning full`
+    """
+    given = {
+        "train_data": train_source, "dev_data": dev_source, "language": language, "labels": labels, "model": model,
+        "tuning": tuning, "out": out, "fuse_layer": tuple(fuse_layer) if fuse_layer else None, "fusion": fusion,
+        "gate": gate, "branches": branches, "norm": norm, "init": init, "reduction": reduction, "pooling": pooling,
+        "epochs": epochs, "max_steps": max_steps, "learning_rate": lr, "head_learning_rate": head_lr,
+        "batch_size": batch_size, "warmup": warmup, "patience": patience, "every": every, "seed": seed,
+        "max_length": max_length, "micro_batch_size": micro_batch, "precision": precision,
+        "gradient_checkpointing": gradient_checkpointing, "compile": compile, "report_to": report_to,
+    }  # fmt: skip
+    run = _run(task, resume, given)
+    if run is not None and as_json:
+        typer.echo(json.dumps(run.config, ensure_ascii=False, indent=1))
+    elif run is not None:
+        show(run)
+
+
+def _run(task: str | None, resume: Path | None, given: dict[str, Any]) -> "Run | None":
+    """Train; the run, or None in all processes but the main one."""
+    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+
+    screen = errors_console()
+    with screen.status("Starting (loading PyTorch and adapters)"):
+        from dlfa_adapters.errors import ConfigError
+        from dlfa_adapters.training import resume_training, train
+        from dlfa_adapters.training.distributed import is_main, leave
+
+        quiet_libraries()
+    if (task is None) == (resume is None):
+        raise ConfigError("Give a task, or --resume and a run folder; type e.g. dlfa train ner.")
+    screen.quiet = not is_main()
+    with progress_bars(screen) as progress:
+        options: dict[str, Any] = {"on_start": lambda plan: announce(screen, plan), "progress": progress}
+        run = resume_training(resume, **options) if resume else train(str(task), **given, **options)
+    leave()
+    return run if is_main() else None
+
+
+def announce(screen: "Console", plan: "Plan") -> None:
+    """Say on stderr what is going to be trained, and what else there is."""
+    import torch
+
+    from dlfa_adapters.tuning import TUNINGS, trainable_share
+
+    settings, head = plan.settings, plan.encoder.model.heads[plan.task.name].config
+    trainable, total = trainable_share(plan.report)
+    layers = f", fuse layer {', '.join(map(str, head['fuse_layer']))}" if head["fuse_layer"] else ""
+    others = ", ".join(name for name in TUNINGS if name != plan.tuning.name)
+    where = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
+    rate = f"learning rate {settings.learning_rate:g}"
+    if settings.head_learning_rate != settings.learning_rate:
+        rate += f", head {settings.head_learning_rate:g}"
+    lines = [
+        f"Encoder: {plan.encoder.origin}",
+        f"Tuning: {plan.tuning} ({plan.tuning.summary}); there is also {others}",
+        f"Head: {head['fusion']}{layers}, gate {head['gate']}, {len(plan.task.labels)} labels",
+        f"Data: {_data(plan.data['train'])}" + (f"; dev {_data(plan.data['dev'])}" if "dev" in plan.data else ""),
+        f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
+        f"Steps: {settings.epochs} epochs, batch {settings.batch_size}, {rate}, {settings.precision}; {where}",
+        *plan.notes,
+    ]
+    for line in lines:
+        screen.print(line, markup=False, soft_wrap=True)
+
+
+def _data(described: dict[str, Any]) -> str:
+    languages = described["language"]
+    names = languages if isinstance(languages, str) else ", ".join(languages)
+    return f"{described['source']} ({names}, {described['items']:,} items)"
+
+
+def show(run: "Run") -> None:
+    """Print the score on dev and what to do next."""
+    training, metrics = run.config["training"], run.config["metrics"]
+    scores = metrics["dev"] if isinstance(metrics["dev"], dict) else {"all": metrics["dev"]}
+    for language, score in scores.items():
+        if score is not None:
+            typer.echo(f"{metrics['name']} on {language} dev: {score:.2f} ({training['best']})")
+    typer.echo(f"Saved in {run.folder} after {training['seconds']:.0f} s. Use it on any language:\n")
+    typer.echo(f'  dlfa predict {run.folder} "…"\n  dlfa evaluate {run.folder} --data DATA')
