@@ -80,6 +80,9 @@ def train(
     ] = None,
     seed: Annotated[int, typer.Option(rich_help_panel=_STEPS)] = 0,
     max_length: Annotated[int, typer.Option(help="Pieces in a window or text.", rich_help_panel=_STEPS)] = 128,
+    context: Annotated[
+        int, typer.Option(help="Pieces that windows of a long sentence share.", rich_help_panel=_STEPS)
+    ] = 64,
     micro_batch: Annotated[
         int | None, typer.Option(help="Items at once; less takes less memory.", rich_help_panel=_MACHINE)
     ] = None,
@@ -113,7 +116,8 @@ def train(
         "gate": gate, "branches": branches, "norm": norm, "init": init, "reduction": reduction, "pooling": pooling,
         "epochs": epochs, "max_steps": max_steps, "learning_rate": lr, "head_learning_rate": head_lr,
         "batch_size": batch_size, "warmup": warmup, "patience": patience, "every": every, "seed": seed,
-        "max_length": max_length, "micro_batch_size": micro_batch, "precision": precision,
+        "max_length": max_length,
+        "context": context, "micro_batch_size": micro_batch, "precision": precision,
         "gradient_checkpointing": gradient_checkpointing, "compile": compile, "report_to": report_to,
     }  # fmt: skip
     run = _run(task, resume, given)
@@ -158,13 +162,14 @@ def announce(screen: "Console", plan: "Plan") -> None:
     rate = f"learning rate {settings.learning_rate:g}"
     if settings.head_learning_rate != settings.learning_rate:
         rate += f", head {settings.head_learning_rate:g}"
+    length = f"{settings.max_steps} steps" if settings.max_steps > 0 else f"{settings.epochs} epochs"
     lines = [
         f"Encoder: {plan.encoder.origin}",
         f"Tuning: {plan.tuning} ({plan.tuning.summary}); there is also {others}",
         f"Head: {head['fusion']}{layers}, gate {head['gate']}, {len(plan.task.labels)} labels",
         f"Data: {_data(plan.data['train'])}" + (f"; dev {_data(plan.data['dev'])}" if "dev" in plan.data else ""),
         f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
-        f"Steps: {settings.epochs} epochs, batch {settings.batch_size}, {rate}, {settings.precision}; {where}",
+        f"Steps: {length}, batch {settings.batch_size}, {rate}, {settings.precision}; {where}",
         *plan.notes,
     ]
     for line in lines:

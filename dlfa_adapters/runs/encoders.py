@@ -1,6 +1,7 @@
 """Loading the encoder of a run by name, and telling whether it is the same one again."""
 
 import hashlib
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def load_encoder(name: str = OFFLINE) -> Encoder:
         tokenizer = AutoTokenizer.from_pretrained(name)
         model = load_encoder_model(name)
     except (OSError, ValueError) as error:
-        first = str(error).strip().splitlines()[0]
+        first = textwrap.shorten(str(error).strip().splitlines()[0], 200, placeholder=" …")
         raise ConfigError(
             f"The encoder {name!r} cannot be loaded ({first}); give a folder, a name on a hub that can be reached, "
             f"or {OFFLINE!r} for the one from the package index."

@@ -1,6 +1,7 @@
 """Run folders: all that is needed to use or repeat a training, written whole or not at all."""
 
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -73,13 +74,30 @@ def write_run(folder: str | Path, config: Mapping[str, Any], write_files: Callab
 
 
 def check_free(folder: Path) -> None:
-    """Refuse a place where something stands that is not a run folder.
+    """Refuse a place where something stands that is not a run folder, or where nothing can be written.
 
     Raises:
         ConfigError: If so.
     """
+    check_writable(folder)
     if folder.exists() and not (folder / _CONFIG).is_file():
         raise ConfigError(f"{folder} exists and is not a run folder; give another folder with --out.")
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a place where no file or folder can be made, before hours of work are to be written there.
+
+    Raises:
+        ConfigError: If what stands nearest above it is not a folder, or not one to write in.
+    """
+    try:
+        above = next(folder for folder in Path(path).absolute().parents if folder.exists())
+    except PermissionError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}; give another place.") from None
+    if not above.is_dir():
+        raise ConfigError(f"{path} cannot be written: {above} is not a folder; give another place.")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise ConfigError(f"{path} cannot be written: {above} is read-only for you; give another place.")
 
 
 def remove_drafts(folder: Path) -> None:
@@ -104,7 +122,7 @@ def read_run(folder: str | Path) -> Run:
         written, files = config["format"], dict(config["files"])
     except FileNotFoundError:
         raise RunError(f"{folder} is not a run folder: it has no {_CONFIG}.") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RunError(f"{folder / _CONFIG} is damaged ({error}); train the run again.") from None
     if written != FORMAT:
         raise RunError(

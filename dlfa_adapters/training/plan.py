@@ -24,6 +24,8 @@ from dlfa_adapters.tuning import PartSize, Tuning
 
 Source = str | Path | Iterable[Any]
 NO_DEV = "none"
+PYTHON_OBJECTS = "Python objects"
+"""What stands for a source that is no place."""
 
 
 @dataclass
@@ -133,7 +135,7 @@ def describe_data(loaded: Loaded, source: Source) -> dict[str, Any]:
     """What a run says of its data."""
     languages = list(dict.fromkeys(loaded.dataset["language"]))
     return {
-        "source": str(source) if isinstance(source, str | Path) else "Python objects",
+        "source": str(source) if isinstance(source, str | Path) else PYTHON_OBJECTS,
         "language": languages[0] if len(languages) == 1 else languages,
         "items": len(loaded.dataset),
         "fingerprint": data_fingerprint(loaded.dataset),

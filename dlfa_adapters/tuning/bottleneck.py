@@ -25,7 +25,7 @@ class Bottleneck(Tuning):
 
     name: ClassVar[str] = "bottleneck"
     summary: ClassVar[str] = f"small layers in the frozen encoder; bottleneck:NAME with {', '.join(CONFIGS)}"
-    defaults: ClassVar[Defaults] = Defaults(learning_rate=5e-4, head_learning_rate=1e-3, epochs=10)
+    defaults: ClassVar[Defaults] = Defaults(learning_rate=5e-4, head_learning_rate=3e-3, epochs=10)
     saved: ClassVar[Saved] = "adapters"
 
     def __init__(self, argument: str | None = None) -> None:

@@ -13,7 +13,7 @@ class Features(Tuning):
 
     name: ClassVar[str] = "features"
     summary: ClassVar[str] = "the encoder is frozen and runs once; fusion and classifier learn on its states"
-    defaults: ClassVar[Defaults] = Defaults(learning_rate=1e-3, head_learning_rate=1e-3, epochs=10, gate="attention")
+    defaults: ClassVar[Defaults] = Defaults(learning_rate=3e-3, head_learning_rate=3e-3, epochs=10, gate="attention")
     saved: ClassVar[Saved] = "head"
 
     def __init__(self, argument: str | None = None) -> None:

@@ -27,7 +27,7 @@ class Stack(Tuning):
 
     name: ClassVar[str] = "stack"
     summary: ClassVar[str] = "stack:FOLDER trains a task adapter over the language adapter in FOLDER"
-    defaults: ClassVar[Defaults] = Defaults(learning_rate=5e-4, head_learning_rate=1e-3, epochs=10)
+    defaults: ClassVar[Defaults] = Defaults(learning_rate=5e-4, head_learning_rate=3e-3, epochs=10)
     saved: ClassVar[Saved] = "adapters"
 
     def __init__(self, argument: str | None = None) -> None:

@@ -36,11 +36,11 @@ def test_the_attention_gate_lies_between_the_two_layers(seed, lengths, scale, tr
 
 
 @few_examples
-@given(seed=seeds, lengths=lengths, num_lower=st.integers(1, 3))
-def test_a_state_fused_with_itself_stays_under_the_attention_gate(seed, lengths, num_lower):
-    """So the control D_L, with this gate, is the last layer itself."""
+@given(seed=seeds, lengths=lengths, num_lower=st.integers(1, 3), gate=st.sampled_from(["product", "attention"]))
+def test_a_state_fused_with_itself_stays(seed, lengths, num_lower, gate):
+    """By (4), whatever the weight: so the control D_L is the last layer itself."""
     (state,), mask = random_batch(seed, num_states=1, lengths=lengths)
-    fused = make(seed, gate="attention", num_lower=num_lower)(*[state] * (num_lower + 1), attention_mask=mask)
+    fused = make(seed, gate=gate, num_lower=num_lower)(*[state] * (num_lower + 1), attention_mask=mask)
     torch.testing.assert_close(fused, state, rtol=0, atol=1e-12)
 
 

@@ -1,12 +1,12 @@
 """What our Trainer adds: rates, frozen parts, finite numbers, order of batches; and what it must not lose."""
 
 import os
-import sys
 
 import numpy as np
 import pytest
 import torch
 
+import dlfa_adapters.training.run as run_module
 import dlfa_adapters.training.trainer as trainer_module
 from dlfa_adapters.errors import ConfigError, DataError
 from dlfa_adapters.training import train
@@ -27,7 +27,7 @@ def trainers(monkeypatch):
             made.append(cls(*args, **kwargs))
             return made[-1]
 
-        monkeypatch.setattr(sys.modules["dlfa_adapters.training.train"], name, build)
+        monkeypatch.setattr(run_module, name, build)
     return made
 
 
@@ -83,10 +83,10 @@ def test_the_defaults_are_those_of_the_paper_and_of_the_table():
     assert (paper.learning_rate, paper.head_learning_rate, paper.batch_size, paper.epochs) == (2e-5, 2e-5, 32, 5)
     assert paper.gate == "product"
     lora = resolve(Settings(), get_tuning("lora"))
-    assert (lora.learning_rate, lora.head_learning_rate) == (5e-4, 1e-3)
+    assert (lora.learning_rate, lora.head_learning_rate) == (5e-4, 3e-3)
     given = resolve(Settings(learning_rate=3e-5), get_tuning("full"))
     assert given.head_learning_rate == 3e-5  # one rate for all, unless a second one is given
-    assert resolve(Settings(learning_rate=3e-5), get_tuning("lora")).head_learning_rate == 1e-3
+    assert resolve(Settings(learning_rate=3e-5), get_tuning("lora")).head_learning_rate == 3e-3
     assert resolve(Settings(head_learning_rate=1e-3), get_tuning("full")).head_learning_rate == 1e-3
 
 

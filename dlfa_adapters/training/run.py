@@ -8,27 +8,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from transformers import TrainerState, set_seed
+from transformers import TrainerState
 
 from dlfa_adapters.errors import ConfigError, RunError
-from dlfa_adapters.runs import Run, load_encoder, read_run
+from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.runs.folder import check_free, remove_drafts
 from dlfa_adapters.training.checkpoints import has_plan, last_whole, read_plan, work_folder, write_plan
-from dlfa_adapters.training.dataset import TaggedExamples, TextExamples, make_examples
 from dlfa_adapters.training.distributed import is_main, wait_for_everyone, world_size
 from dlfa_adapters.training.features import train_features
 from dlfa_adapters.training.finish import Outcome, write_training_run
-from dlfa_adapters.training.plan import Plan, Source, default_source, describe_data, load_dev, load_split, task_for
+from dlfa_adapters.training.plan import PYTHON_OBJECTS, Plan, Source, default_source
+from dlfa_adapters.training.prepare import Ready, prepare
+from dlfa_adapters.training.resume import as_text, check_same, identity_of, run_of
 from dlfa_adapters.training.settings import make_settings, resolve, training_arguments
 from dlfa_adapters.training.trainer import FullTrainer, ModularTrainer, dev_scores, patience_is_over
-from dlfa_adapters.tuning import default_tuning, get_tuning, parameter_report
+from dlfa_adapters.tuning import default_tuning, get_tuning
 
 logger = logging.getLogger(__name__)
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how many of its steps were just done, and how many it has in all."""
-
-Examples = TaggedExamples | TextExamples
 
 
 def train(
@@ -87,8 +86,8 @@ def train(
         raise ConfigError("--tuning features runs in one process; start it without torchrun or accelerate launch.")
     request = {
         "task": task,
-        "train_data": _as_text(source),
-        "dev_data": _as_text(dev_data),
+        "train_data": as_text(source),
+        "dev_data": as_text(dev_data),
         "language": language,
         "labels": labels,
         "model": model,
@@ -96,54 +95,34 @@ def train(
         **settings.as_dict(),
     }
     before = read_plan(out) if resume else None
-    if before and (ended := _ended(out, before["id"])):
-        return ended
+    if before and (run := run_of(out, before["id"])):
+        return run
 
     report("Loading encoder and data", 0, 1)
-    loaded = load_encoder(model)
-    encoder = loaded.describe()
-    rows = load_split(source, task, "train", language)
-    dev_rows = load_dev(dev_data, source, task, language)
-    known = task_for(task, rows, labels)
-    set_seed(settings.seed)
-    loaded.model.add_dlfa_head(
-        known.name,
-        head_type=known.kind,
-        id2label=known.id2label,
-        layers=1,
-        overwrite_ok=True,
-        **settings.head_options(),
-    )
-    prepared = method.prepare(loaded.model, known.name)
-    data = {"train": describe_data(rows, source)}
-    if dev_rows is not None:
-        data["dev"] = describe_data(dev_rows, source if dev_data is None else dev_data)
-    train_examples = make_examples(known, rows.dataset, loaded.tokenizer, settings)
-    dev_examples = make_examples(known, dev_rows.dataset, loaded.tokenizer, settings) if dev_rows else None
+    ready = prepare(task, source, dev_data, language, labels, model, method, settings, out)
     report("Loading encoder and data", 1, 1)
-
-    plan = Plan(known, method, settings, loaded, prepared, out, data, parameter_report(prepared))
-    plan.notes += _notes(plan)
-    for note in plan.notes:
-        logger.warning(note)
-    identity = {"request": _json(request), "encoder": encoder["fingerprint"], "data": _json(data)}
+    plan = ready.plan
+    identity = identity_of(request, ready.encoder["fingerprint"], plan.data)
     if before:
-        _check_same(before, identity, out)
+        check_same(before, identity, out)
     training_id = str(before["id"]) if before else uuid.uuid4().hex
     folder = work_folder(out)
     if is_main() and not before:
         write_plan(folder, {"id": training_id, **identity})
     if on_start is not None:
         on_start(plan)
+    else:
+        for note in plan.notes:
+            logger.warning(note)
     began = time.monotonic()
     if method.name == "features":
-        outcome = _features(plan, train_examples, dev_examples, report)
+        outcome = _features(ready, report)
     else:
-        outcome = _steps(plan, train_examples, dev_examples, folder, before is not None, report)
+        outcome = _steps(ready, folder, before is not None, report)
     if is_main():
         outcome.seconds, outcome.training_id = round(time.monotonic() - began, 1), training_id
         remove_drafts(out)
-        write_training_run(plan, encoder, outcome)
+        write_training_run(plan, ready.encoder, outcome)
         shutil.rmtree(folder)
     wait_for_everyone()
     return read_run(out)
@@ -170,36 +149,25 @@ def resume_training(
         return read_run(out)
     request = dict(read_plan(out)["request"])
     for name in ("train_data", "dev_data"):
-        if request[name] == _OBJECTS:
+        if request[name] == PYTHON_OBJECTS:
             raise RunError(f"{out} was trained on Python objects; call train(..., resume=True) with the same ones.")
     return train(**request, out=out, resume=True, on_start=on_start, progress=progress)
 
 
-_OBJECTS = "Python objects"
-
-
-def _features(plan: Plan, train: Examples, dev: Examples | None, report: Progress) -> Outcome:
+def _features(ready: Ready, report: Progress) -> Outcome:
     """Train a head on frozen states."""
+    plan, dev = ready.plan, ready.dev
     name, pad = plan.task.name, plan.encoder.tokenizer.pad_token_id
-    head = train_features(plan.encoder.model, name, pad, train, dev, plan.settings, report)
+    head = train_features(plan.encoder.model, name, pad, ready.train, dev, plan.settings, report)
     scores = head.dev_scores if dev is not None else []
     return Outcome(best=f"epoch {head.epoch}", dev_scores=scores, dev_score=head.dev_score if scores else None)
 
 
-def _steps(
-    plan: Plan,
-    train: Examples,
-    dev: Examples | None,
-    folder: Path,
-    resume: bool,
-    report: Progress,
-) -> Outcome:
+def _steps(ready: Ready, folder: Path, resume: bool, report: Progress) -> Outcome:
     """Train with Trainer, from the last whole checkpoint where there is one."""
-    settings = plan.settings
+    plan, settings, has_dev = ready.plan, ready.plan.settings, ready.dev is not None
     head = plan.encoder.model.heads[plan.task.name]
-    args = training_arguments(
-        settings, folder, has_dev=dev is not None, find_unused=max(head.indices) < head.num_layers
-    )
+    args = training_arguments(settings, folder, has_dev=has_dev, find_unused=max(head.indices) < head.num_layers)
     wait_for_everyone()  # until the main process has written the plan
     checkpoint = None
     if resume:
@@ -209,7 +177,7 @@ def _steps(
         checkpoint = last_whole(folder)
     total = settings.max_steps
     if total < 0:
-        total = -(-len(train.rows) // settings.batch_size) * (settings.epochs or 1)
+        total = -(-len(ready.train.rows) // settings.batch_size) * (settings.epochs or 1)
     state = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")) if checkpoint else TrainerState()
     report("Training", state.global_step, total)
     make = ModularTrainer if plan.tuning.saved == "adapters" else FullTrainer
@@ -218,8 +186,8 @@ def _steps(
         args,
         settings=settings,
         pad_token_id=plan.encoder.tokenizer.pad_token_id,
-        train=train,
-        dev=dev,
+        train=ready.train,
+        dev=ready.dev,
         on_step=lambda done: report("Training", done, total),
     )
     if checkpoint and patience_is_over(state, settings.patience):
@@ -227,63 +195,6 @@ def _steps(
         trainer._load_best_model()
     else:
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    best = trainer.state.best_global_step if dev is not None else trainer.state.global_step
+    best = trainer.state.best_global_step if has_dev else trainer.state.global_step
     scores = dev_scores(trainer.state)
     return Outcome(best=f"step {best}", dev_scores=scores, dev_score=max(scores) if scores else None)
-
-
-def _ended(out: Path, training_id: str) -> Run | None:
-    """The run, if this very training has written it and was cut short only while cleaning up."""
-    if not (out / "run.json").is_file():
-        return None
-    run = read_run(out)
-    if run.config.get("training", {}).get("id") != training_id:
-        return None
-    if is_main():
-        shutil.rmtree(work_folder(out), ignore_errors=True)
-    return run
-
-
-def _check_same(before: dict[str, Any], now: dict[str, Any], out: Path) -> None:
-    """Refuse to go on with something else.
-
-    Raises:
-        RunError: Naming what has changed.
-    """
-    request, asked = before["request"], now["request"]
-    changed = [key for key in asked if request.get(key) != asked[key]]
-    if changed:
-        key = changed[0]
-        raise RunError(
-            f"The training of {out} began with {key}={request.get(key)!r}, now it is {asked[key]!r}; "
-            "resume it as it began, or start it again without --resume."
-        )
-    for key in ("encoder", "data"):
-        if before[key] != now[key]:
-            raise RunError(f"The {key} of the training of {out} changed since it began; start it without --resume.")
-
-
-def _notes(plan: Plan) -> list[str]:
-    """What the user should know before it begins."""
-    notes = []
-    frozen = plan.tuning.frozen_blocks(plan.encoder.model.config.num_hidden_layers)
-    layers = plan.encoder.model.heads[plan.task.name].config["fuse_layer"] or []
-    low = [layer for layer in layers if layer <= frozen]
-    if low and plan.tuning.name != "features":
-        notes.append(f"Fuse layer {low[0]} lies in the frozen part (layers 0 to {frozen}): its states do not change.")
-    if "dev" not in plan.data:
-        notes.append("There are no dev data, so the weights of the last step are kept; name some with --dev.")
-    return notes
-
-
-def _as_text(source: Source | None) -> str | None:
-    if source is None or isinstance(source, str):
-        return source
-    return str(source) if isinstance(source, Path) else _OBJECTS
-
-
-def _json(value: Any) -> Any:
-    """As it reads after a journey through a file."""
-    import json
-
-    return json.loads(json.dumps(value))

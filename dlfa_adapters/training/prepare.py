@@ -1,0 +1,96 @@
+"""Encoder, head, tuning and data put together, up to the first step."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformers import set_seed
+
+from dlfa_adapters.runs import load_encoder
+from dlfa_adapters.training.dataset import TaggedExamples, TextExamples, make_examples
+from dlfa_adapters.training.plan import Plan, Source, describe_data, load_dev, load_split, task_for
+from dlfa_adapters.training.settings import Settings
+from dlfa_adapters.tuning import Tuning, parameter_report
+
+
+@dataclass
+class Ready:
+    """A training of which the first step can be taken.
+
+    Attributes:
+        plan: What the user is told.
+        encoder: What the encoder is before training, from `Encoder.describe`.
+        train: Training data.
+        dev: Source dev data, or None.
+    """
+
+    plan: Plan
+    encoder: dict[str, Any]
+    train: TaggedExamples | TextExamples
+    dev: TaggedExamples | TextExamples | None
+
+
+def prepare(
+    task: str,
+    source: Source,
+    dev_source: Source | None,
+    language: str | None,
+    labels: str | None,
+    model: str,
+    tuning: Tuning,
+    settings: Settings,
+    out: Path,
+) -> Ready:
+    """Read everything, and build the model with the first weights of its seed.
+
+    Args:
+        task: See `train`.
+        source: Training data.
+        dev_source: Dev data, see `load_dev`.
+        language: See `load_split`.
+        labels: See `task_for`.
+        model: Name of the encoder.
+        tuning: The tuning.
+        settings: Resolved ones.
+        out: The run folder.
+
+    Raises:
+        ConfigError: If an option has a value that cannot work.
+        DataError: If the data cannot be read or are not for this task.
+    """
+    loaded = load_encoder(model)
+    encoder = loaded.describe()
+    rows = load_split(source, task, "train", language)
+    dev_rows = load_dev(dev_source, source, task, language)
+    known = task_for(task, rows, labels)
+    set_seed(settings.seed)
+    loaded.model.add_dlfa_head(
+        known.name,
+        head_type=known.kind,
+        id2label=known.id2label,
+        layers=1,
+        overwrite_ok=True,
+        **settings.head_options(),
+    )
+    learner = tuning.prepare(loaded.model, known.name)
+    data = {"train": describe_data(rows, source)}
+    if dev_rows is not None:
+        data["dev"] = describe_data(dev_rows, source if dev_source is None else dev_source)
+    train = make_examples(known, rows.dataset, loaded.tokenizer, settings)
+    dev = make_examples(known, dev_rows.dataset, loaded.tokenizer, settings) if dev_rows else None
+    plan = Plan(known, tuning, settings, loaded, learner, out, data, parameter_report(learner))
+    plan.notes += _notes(plan)
+    return Ready(plan, encoder, train, dev)
+
+
+def _notes(plan: Plan) -> list[str]:
+    """What the user should know before it begins."""
+    notes = []
+    frozen = plan.tuning.frozen_blocks(plan.encoder.model.config.num_hidden_layers)
+    layers = plan.encoder.model.heads[plan.task.name].config["fuse_layer"] or []
+    low = [layer for layer in layers if layer <= frozen]
+    if low and plan.tuning.name != "features":
+        notes.append(f"Fuse layer {low[0]} lies in the frozen part (layers 0 to {frozen}): its states do not change.")
+    if "dev" not in plan.data:
+        notes.append("There are no dev data, so the weights of the last step are kept; name some with --dev.")
+    return notes

@@ -1,0 +1,61 @@
+"""Whether a training that is to be resumed is the same one, and whether it had ended already."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.errors import RunError
+from dlfa_adapters.runs import Run, read_run
+from dlfa_adapters.training.checkpoints import work_folder
+from dlfa_adapters.training.distributed import is_main
+from dlfa_adapters.training.plan import PYTHON_OBJECTS, Source
+
+
+def as_text(source: Source | None) -> str | None:
+    """A source as it stands in a file; Python items cannot be written down."""
+    if source is None or isinstance(source, str):
+        return source
+    return str(source) if isinstance(source, Path) else PYTHON_OBJECTS
+
+
+def identity_of(request: dict[str, Any], encoder: str, data: dict[str, Any]) -> dict[str, Any]:
+    """What makes two trainings the same, as it reads after a journey through a file.
+
+    Args:
+        request: All arguments.
+        encoder: Fingerprint of the encoder.
+        data: Descriptions of the data, with their fingerprints.
+    """
+    return dict(json.loads(json.dumps({"request": request, "encoder": encoder, "data": data})))
+
+
+def run_of(out: Path, training_id: str) -> Run | None:
+    """The run, if this very training has written it and was cut short only while cleaning up."""
+    if not (out / "run.json").is_file():
+        return None
+    run = read_run(out)
+    if run.config.get("training", {}).get("id") != training_id:
+        return None
+    if is_main():
+        shutil.rmtree(work_folder(out), ignore_errors=True)
+    return run
+
+
+def check_same(before: dict[str, Any], now: dict[str, Any], out: Path) -> None:
+    """Refuse to go on with something else.
+
+    Raises:
+        RunError: Naming what has changed.
+    """
+    request, asked = before["request"], now["request"]
+    changed = [key for key in asked if request.get(key) != asked[key]]
+    if changed:
+        key = changed[0]
+        raise RunError(
+            f"The training of {out} began with {key}={request.get(key)!r}, now it is {asked[key]!r}; "
+            "resume it as it began, or start it again without --resume."
+        )
+    for key in ("encoder", "data"):
+        if before[key] != now[key]:
+            raise RunError(f"The {key} of the training of {out} changed since it began; start it without --resume.")

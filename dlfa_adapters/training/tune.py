@@ -1,0 +1,187 @@
+"""Searching for training options on source dev data, with Optuna."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.errors import ConfigError, MissingExtraError
+from dlfa_adapters.runs import Run, read_run
+from dlfa_adapters.runs.folder import check_free
+from dlfa_adapters.training.checkpoints import has_plan, write_json
+from dlfa_adapters.training.distributed import world_size
+from dlfa_adapters.training.run import train
+
+BETO_GRID: dict[str, tuple[float, ...]] = {
+    "learning_rate": (2e-5, 3e-5, 5e-5),
+    "batch_size": (16, 32),
+    "epochs": (3, 4),
+}
+"""The grid of Wu and Dredze 2019 (arXiv 1904.09077), searched on English dev data; it is for full fine-tuning."""
+
+SAMPLERS = ("grid", "tpe")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A training with options of its own.
+
+    Attributes:
+        number: From 0.
+        options: The options that were searched.
+        score: The main score on source dev, in percent.
+    """
+
+    number: int
+    options: dict[str, Any]
+    score: float
+
+
+@dataclass(frozen=True)
+class TuneResult:
+    """What a search found.
+
+    Attributes:
+        trials: All trainings, in their order.
+        best: The one with the best score, the first where several are equal.
+        run: Its run folder.
+    """
+
+    trials: list[Trial]
+    best: Trial
+    run: Run
+
+
+def tune(
+    task: str,
+    *,
+    out: str | Path,
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    sampler: str = "grid",
+    trials: int | None = None,
+    seed: int = 0,
+    on_trial: Callable[[Trial, int], None] | None = None,
+    **options: Any,
+) -> TuneResult:
+    """Train with many options, and keep the run with the best score on source dev data.
+
+    A search that was cut short and is called again goes on where it was: what it trained is not trained again.
+
+    Args:
+        task: See `train`.
+        out: The run folder of the best training; the others' weights are not kept.
+        grid: Options of `train` with the values to try; default: `BETO_GRID`.
+        sampler: `grid` tries all combinations in random order; `tpe` (Bergstra et al. 2011) looks where it was good.
+        trials: How many; default: the whole grid.
+        seed: Of the order, and of every training.
+        on_trial: Called after each training with it and the number of trainings in all.
+        **options: Further arguments of `train`, the same for all.
+
+    Raises:
+        MissingExtraError: If Optuna is not installed.
+        ConfigError: If there are no dev data, or an option is both given and searched.
+    """
+    space = {name: list(values) for name, values in (grid or BETO_GRID).items()}
+    out, count = Path(out), trials or _size(space)
+    _check(space, sampler, options, out)
+    options = {**options, "seed": seed}
+    folder = out.absolute().with_name(f"{out.name}.tune")
+    _open(folder, {"task": task, "space": space, "sampler": sampler, "options": options})
+    done: list[Trial] = []
+
+    def objective(trial: Any) -> float:
+        chosen = {name: trial.suggest_categorical(name, values) for name, values in space.items()}
+        result = _trial(task, trial.number, chosen, folder, options)
+        done.append(result)
+        if on_trial is not None:
+            on_trial(result, count)
+        return result.score
+
+    study = _study(space, sampler, seed)
+    study.optimize(objective, n_trials=count)
+    best = max(done, key=lambda trial: trial.score)
+    return TuneResult(
+        done, best, _keep(folder, best, out, lambda: _train(task, best, folder, {**options, "seed": seed}))
+    )
+
+
+def _check(space: dict[str, list[Any]], sampler: str, options: dict[str, Any], out: Path) -> None:
+    check_free(out)
+    if sampler not in SAMPLERS:
+        raise ConfigError(f"sampler must be one of {', '.join(SAMPLERS)}; got {sampler!r}.")
+    twice = [name for name in space if options.get(name) is not None]
+    if twice:
+        raise ConfigError(f"{twice[0]} is both given and searched for; leave one of the two out.")
+    if world_size() > 1:
+        raise ConfigError("dlfa tune runs in one process; start it without torchrun or accelerate launch.")
+
+
+def _open(folder: Path, search: dict[str, Any]) -> None:
+    """Go on with what an earlier call of the same search has left; what another search has left goes."""
+    identity = hashlib.sha256(json.dumps(search, sort_keys=True, default=str).encode()).hexdigest()
+    record = folder / "search.json"
+    if not record.is_file() or json.loads(record.read_text("utf-8"))["identity"] != identity:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        write_json(record, {"identity": identity})
+
+
+def _size(space: dict[str, list[Any]]) -> int:
+    size = 1
+    for values in space.values():
+        size *= len(values)
+    return size
+
+
+def _study(space: dict[str, list[Any]], sampler: str, seed: int) -> Any:
+    try:
+        import optuna
+    except ImportError as error:
+        raise MissingExtraError("dlfa tune needs Optuna; type: pip install 'dlfa-adapters[tune]'") from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    chosen = (
+        optuna.samplers.GridSampler(space, seed=seed) if sampler == "grid" else optuna.samplers.TPESampler(seed=seed)
+    )
+    return optuna.create_study(direction="maximize", sampler=chosen)
+
+
+def _trial(task: str, number: int, chosen: dict[str, Any], folder: Path, options: dict[str, Any]) -> Trial:
+    """Train, or take what an earlier call of the same search has found: samplers repeat themselves for a seed."""
+    record = folder / f"trial-{number}.json"
+    if record.is_file():
+        saved = json.loads(record.read_text("utf-8"))
+        if saved["options"] == chosen:
+            return Trial(number, chosen, saved["score"])
+    trial = _train(task, Trial(number, chosen, 0.0), folder, options)
+    write_json(record, {"options": chosen, "score": trial.score})
+    for other in folder.glob("trial-*.json"):  # only the best so far keeps its weights
+        if json.loads(other.read_text("utf-8"))["score"] < trial.score:
+            shutil.rmtree(folder / other.stem, ignore_errors=True)
+        elif other.stem != record.stem:
+            shutil.rmtree(folder / record.stem, ignore_errors=True)
+    return trial
+
+
+def _train(task: str, trial: Trial, folder: Path, options: dict[str, Any]) -> Trial:
+    out = folder / f"trial-{trial.number}"
+    run = train(task, out=out, resume=has_plan(out), **options, **trial.options)
+    metrics = run.config["metrics"]["dev"]
+    if metrics is None:
+        raise ConfigError("A search needs dev data in the source language; name some with --dev.")
+    score = metrics if isinstance(metrics, float) else next(iter(metrics.values()))
+    return Trial(trial.number, trial.options, score)
+
+
+def _keep(folder: Path, best: Trial, out: Path, again: Callable[[], Trial]) -> Run:
+    """Put the run of the best trial where it belongs."""
+    found = folder / f"trial-{best.number}"
+    if not (found / "run.json").is_file():  # a crash in between
+        again()
+    if out.exists():
+        shutil.rmtree(out)
+    found.rename(out)
+    shutil.rmtree(folder)
+    return read_run(out)

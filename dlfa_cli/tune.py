@@ -1,0 +1,77 @@
+"""`dlfa tune`: search for training options on dev data of the source language."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from dlfa_adapters.training.tune import TuneResult
+
+
+def tune(
+    task: Annotated[str, typer.Argument(help="As for `dlfa train`.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The run folder of the best training.")],
+    train_source: Annotated[str | None, typer.Option("--train", help="As for `dlfa train`.")] = None,
+    dev_source: Annotated[str | None, typer.Option("--dev", help="As for `dlfa train`.")] = None,
+    language: Annotated[str | None, typer.Option("--language", "-l", help="Of train and dev.")] = None,
+    labels: Annotated[str | None, typer.Option(help="As for `dlfa train`.")] = None,
+    model: Annotated[str, typer.Option("--model", "-m", help="`offline`, a folder, or a name on the hub.")] = "offline",
+    tuning: Annotated[str | None, typer.Option("--tuning", "-t", help="As for `dlfa train`.")] = None,
+    fuse_layer: Annotated[list[int] | None, typer.Option("--fuse-layer", "-k", help="Layer to fuse.")] = None,
+    fusion: Annotated[str, typer.Option(help="As for `dlfa train`.")] = "dlfa",
+    lr: Annotated[list[float] | None, typer.Option(help="Learning rates to try; several times for several.")] = None,
+    head_lr: Annotated[list[float] | None, typer.Option(help="Rates of the head to try.")] = None,
+    batch_size: Annotated[list[int] | None, typer.Option(help="Batch sizes to try.")] = None,
+    epochs: Annotated[list[int] | None, typer.Option(help="Numbers of epochs to try.")] = None,
+    sampler: Annotated[str, typer.Option(help="grid tries all; tpe looks where it was good.")] = "grid",
+    trials: Annotated[int | None, typer.Option(help="How many; default: the whole grid.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the order and of every training.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+) -> None:
+    """Train with many options and keep the run with the best score on source dev data; target data are not looked at.
+
+    Without any values it is the grid of Wu and Dredze 2019: learning rate 2e-5, 3e-5, 5e-5; batch 16, 32; epochs 3, 4.
+    Called again after a crash it goes on where it was. Examples:
+
+    `dlfa tune ner --tuning full --out runs/ner-tuned`
+
+    `dlfa tune ner --tuning lora --lr 2e-4 --lr 5e-4 --head-lr 1e-3 --head-lr 3e-3 --out runs/ner-tuned`
+    """
+    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+
+    screen = errors_console()
+    with screen.status("Starting (loading PyTorch and adapters)"):
+        from dlfa_adapters.training.tune import tune as search
+
+        quiet_libraries()
+    values: dict[str, Any] = {
+        "learning_rate": lr, "head_learning_rate": head_lr, "batch_size": batch_size, "epochs": epochs,
+    }  # fmt: skip
+    with progress_bars(screen) as progress:
+        result = search(
+            task, out=out, grid={name: given for name, given in values.items() if given} or None, sampler=sampler,
+            trials=trials, seed=seed, on_trial=lambda trial, total: progress("Trainings", 1, total),
+            train_data=train_source, dev_data=dev_source, language=language, labels=labels, model=model, tuning=tuning,
+            fuse_layer=tuple(fuse_layer) if fuse_layer else None, fusion=fusion,
+        )  # fmt: skip
+    if as_json:
+        rows = [{"options": trial.options, "score": trial.score} for trial in result.trials]
+        best = {"options": result.best.options, "score": result.best.score}
+        typer.echo(json.dumps({"trials": rows, "best": best, "run": str(result.run.folder)}, indent=1))
+    else:
+        _show(result)
+
+
+def _show(result: "TuneResult") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    names = list(result.best.options)
+    table = Table(*names, "dev", title="Scores on dev data of the source language")
+    for trial in sorted(result.trials, key=lambda trial: -trial.score):
+        style = "bold" if trial == result.best else ""
+        table.add_row(*(f"{trial.options[name]:g}" for name in names), f"{trial.score:.2f}", style=style)
+    Console(highlight=False).print(table)
+    typer.echo(f'The best is saved in {result.run.folder}:\n\n  dlfa predict {result.run.folder} "…"')
