@@ -16,6 +16,7 @@ from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.offline.package_files import sha256_of
 from dlfa_adapters.offline.samples import sample_file, sample_languages
 from dlfa_adapters.runs import Encoder, Run, load_encoder, write_run
+from dlfa_adapters.runs.folder import check_free
 from dlfa_adapters.sweep import HeadSpec, TaggedStates, TrainedHead, compute_states, predict_heads, train_heads
 from dlfa_adapters.sweep.export import add_trained_head
 from dlfa_adapters.sweep.scores import span_f1
@@ -93,6 +94,7 @@ def run_demo(
         ConfigError: If the encoder cannot be loaded, or something that is not a run stands in the way of `out`.
         MissingExtraError: If `offline` is asked for and the extra `demo` is not installed.
     """
+    check_free(Path(out))
     report = progress or (lambda stage, done, total: None)
     report("Loading the encoder", 0, 1)
     loaded = load_encoder(encoder)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlfa_cli.evaluate import RESAMPLES, language_list, print_table
+from dlfa_cli.evaluate import MOST_RESAMPLES, RESAMPLES, check_markdown, language_list, print_table
 
 if TYPE_CHECKING:
     from dlfa_adapters.evaluation.compare import Comparison
@@ -23,7 +23,7 @@ def compare(
     languages: Annotated[str | None, typer.Option("--languages", "-l", help="Such as `de,sw`.")] = None,
     format: Annotated[str | None, typer.Option("--format", "-f", help="Format of the files.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Take the first N items of each language.")] = None,
-    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap resamples.")] = RESAMPLES,
+    resamples: Annotated[int, typer.Option(min=1, max=MOST_RESAMPLES, help="Bootstrap resamples.")] = RESAMPLES,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
     markdown: Annotated[Path | None, typer.Option(help="Write the comparison to this file as Markdown.")] = None,
@@ -45,6 +45,7 @@ def compare(
         from dlfa_adapters.evaluation.evaluate import predict_run
         from dlfa_adapters.evaluation.render import comparison_markdown
         from dlfa_adapters.evaluation.saved import is_evaluation, read_evaluation
+        from dlfa_adapters.runs import read_run
 
         quiet_libraries()
     saved = [is_evaluation(folder) for folder in (a, b)]
@@ -52,13 +53,16 @@ def compare(
         raise ConfigError("Two runs are compared on some data: add --data, e.g. --data samples:ner.")
     if data is not None and any(saved):
         raise ConfigError("A saved evaluation has its data with it: leave --data out, or give two run folders.")
+    if markdown is not None:
+        check_markdown(markdown)
+    runs = [] if data is None else [read_run(folder) for folder in (a, b)]
     with progress_bars(screen) as progress:
         if data is None:
             both = [read_evaluation(folder) for folder in (a, b)]
         else:
             both = [
                 predict_run(
-                    folder,
+                    run,
                     data,
                     task=task,
                     split=split,
@@ -67,7 +71,7 @@ def compare(
                     limit=limit,
                     progress=lambda stage, done, total, name=name: progress(f"{stage} ({name})", done, total),  # type: ignore[misc]
                 )
-                for name, folder in (("A", a), ("B", b))
+                for name, run in zip("AB", runs, strict=True)
             ]
         result = compare_predictions(*both, resamples=resamples, seed=seed, progress=progress)
     if as_json:
@@ -82,6 +86,7 @@ def _show(comparison: "Comparison") -> None:
     from rich.console import Console
 
     from dlfa_adapters.evaluation import render
+    from dlfa_cli.screen import visible
 
     console = Console(highlight=False)
     for score in comparison.titles:
@@ -89,4 +94,4 @@ def _show(comparison: "Comparison") -> None:
         header = render.comparison_mean_header(comparison, score)
         print_table(console, header, render.comparison_mean_rows(comparison, score))
     for note in render.comparison_notes(comparison):
-        console.print(note, markup=False)
+        console.print(visible(note), markup=False)

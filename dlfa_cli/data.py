@@ -44,35 +44,40 @@ def check(
 
 def _show(result: "DataCheck") -> None:
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
+
+    from dlfa_cli.screen import plain
 
     console = Console(highlight=False)
     facts = Table(show_header=False, box=None, pad_edge=False)
-    facts.add_row("file", escape(result.path))
+    facts.add_row("file", plain(result.path))
     facts.add_row("format", result.format + (f", tags in {result.scheme}" if result.scheme else ""))
     facts.add_row(result.unit, f"{result.items:,}")
     facts.add_row("words", f"{result.words:,}")
     if result.entities:
-        facts.add_row("entities", escape(", ".join(f"{kind} {count:,}" for kind, count in result.entities.items())))
+        facts.add_row("entities", plain(", ".join(f"{kind} {count:,}" for kind, count in result.entities.items())))
     if result.dropped:
         facts.add_row("left out", ", ".join(f"{count:,} {reason}" for reason, count in result.dropped.items()))
     console.print(facts)
     if result.labels:
-        labels = Table("label", "count", title=f"{len(result.labels)} labels", title_justify="left")
+        labels = Table("label", "count", title=_count(len(result.labels), "label"), title_justify="left")
         labels.columns[1].justify = "right"
         for label, count in list(result.labels.items())[:_MOST_LABELS]:
-            labels.add_row(escape(label), f"{count:,}")
+            labels.add_row(plain(label), f"{count:,}")
         if len(result.labels) > _MOST_LABELS:
             labels.add_row(f"and {len(result.labels) - _MOST_LABELS} more", "")
         console.print(labels)
     if result.problems:
-        table = Table("line", "", "problem", title=f"{len(result.problems)} problems", title_justify="left")
+        table = Table("line", "", "problem", title=_count(len(result.problems), "problem"), title_justify="left")
         table.columns[0].justify = "right"
         for problem in result.problems:
             colour = "red" if problem.level == "error" else "yellow"
             line = "" if problem.line is None else str(problem.line)
-            table.add_row(line, f"[{colour}]{problem.level}[/]", escape(problem.message))
+            table.add_row(line, f"[{colour}]{problem.level}[/]", plain(problem.message))
         console.print(table)
     else:
         console.print("no problems")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from dlfa_adapters.evaluation.report import Report
 
-RESAMPLES = 1000
+RESAMPLES, MOST_RESAMPLES = 1000, 1_000_000
 
 
 def evaluate(
@@ -27,7 +27,7 @@ def evaluate(
         str | None, typer.Option("--format", "-f", help="Format of the files, where it is not found rightly.")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Take the first N items of each language.")] = None,
-    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap resamples.")] = RESAMPLES,
+    resamples: Annotated[int, typer.Option(min=1, max=MOST_RESAMPLES, help="Bootstrap resamples.")] = RESAMPLES,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
     markdown: Annotated[Path | None, typer.Option(help="Write the report to this file as Markdown.")] = None,
@@ -57,6 +57,8 @@ def evaluate(
     folder = out or (default_folder(run, data, split) if save else None)
     if folder is not None:
         check_free(folder)
+    if markdown is not None:
+        check_markdown(markdown)
     with progress_bars(screen) as progress:
         predictions = predict_run(
             run,
@@ -80,6 +82,22 @@ def evaluate(
         screen.print(f"Saved in {folder}", markup=False, soft_wrap=True)
 
 
+def check_markdown(path: Path) -> None:
+    """Refuse a place where no file can be written, before the work.
+
+    Raises:
+        ConfigError: If so.
+    """
+    from dlfa_adapters.errors import ConfigError
+    from dlfa_adapters.runs.folder import check_writable
+
+    check_writable(path)
+    if path.is_dir():
+        raise ConfigError(f"--markdown expects a file, but {path} is a folder.")
+    if not path.parent.exists():
+        raise ConfigError(f"{path} cannot be written: there is no folder {path.parent}; make it first.")
+
+
 def language_list(text: str | None) -> list[str] | None:
     """The codes in `de,sw`; None where there are none."""
     return [code for part in (text or "").split(",") if (code := part.strip())] or None
@@ -87,14 +105,15 @@ def language_list(text: str | None) -> list[str] | None:
 
 def print_table(console: "Console", header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
     """A table whose first column is text and whose others are numbers."""
-    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=escape(title) or None, title_style="bold", title_justify="left", pad_edge=False)
+    from dlfa_cli.screen import plain
+
+    table = Table(title=plain(title) or None, title_style="bold", title_justify="left", pad_edge=False)
     for number, name in enumerate(header):
-        table.add_column(escape(name), justify="right" if number else "left")
+        table.add_column(plain(name), justify="right" if number else "left")
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*map(plain, row))
     console.print(table)
 
 
@@ -103,6 +122,7 @@ def _show(report: "Report") -> None:
 
     from dlfa_adapters.evaluation.notes import notes
     from dlfa_adapters.evaluation.render import language_rows, mean_header, mean_rows, report_header
+    from dlfa_cli.screen import visible
 
     console = Console(highlight=False)
     data = report.about["data"]
@@ -113,4 +133,4 @@ def _show(report: "Report") -> None:
         print_table(console, report_header(report), language_rows(report, table), title)
         print_table(console, mean_header(report), mean_rows(report, table))
     for note in notes(report):
-        console.print(note, markup=False)
+        console.print(visible(note), markup=False)

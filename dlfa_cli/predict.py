@@ -34,6 +34,7 @@ def predict(
 
     with errors_console().status("Loading the model"):
         from dlfa_adapters.data.words import split_words
+        from dlfa_adapters.evaluation.evaluate import count_items
         from dlfa_adapters.evaluation.load import load_tagger
         from dlfa_adapters.runs import read_run
 
@@ -43,8 +44,9 @@ def predict(
         tagger = load_tagger(read)
     words = [split_words(line, language) for line in texts]
     with progress_bars(errors_console()) as progress:
-        total = len(words)
-        tags = tagger.predict(words, on_progress=lambda done: progress("Tagging", done, total))
+        step = count_items(len(words), len(words), lambda done, total: progress("Tagging", done, total))
+        tags = tagger.predict(words, on_progress=step)
+        step(len(words))
     if as_json:
         rows = zip(texts, words, tags, strict=True)
         typer.echo(json.dumps([_as_dict(*row) for row in rows], ensure_ascii=False, indent=1))
@@ -61,13 +63,24 @@ def _texts(given: Sequence[str] | None, file: Path | None) -> list[str]:
     if given and file:
         raise ConfigError("Give texts or --file, not both.")
     if given:
-        return list(given)
+        return [_argument(text) for text in given]
     if file:
         return read_lines(file, Notes(file, strict=True))
     if sys.stdin.isatty():
         raise ConfigError('There is no text; type: dlfa predict RUN "a sentence", or --file FILE.')
     name = "standard input"
     return decode_lines(sys.stdin.buffer.read(), name, Notes(name, strict=True))
+
+
+def _argument(text: str) -> str:
+    """An argument read as UTF-8, also where the locale told Python something else, as a file is."""
+    from dlfa_adapters.data.readers.base import Notes
+    from dlfa_adapters.data.readers.lines import decode_lines
+
+    if not any("\udc80" <= char <= "\udcff" for char in text):  # bytes that the locale has no character for
+        return text
+    name = f"the text {text!a}"
+    return "\n".join(decode_lines(text.encode("utf-8", "surrogateescape"), name, Notes(name, strict=True)))
 
 
 def _as_dict(text: str, words: list[str], tags: list[str]) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """What commands share on the terminal: progress bars on stderr, results on stdout."""
 
 import contextlib
+import unicodedata
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,18 @@ def errors_console() -> "Console":
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
+
+
+def visible(text: str) -> str:
+    """Text from data or a file name with its control characters escaped, which a terminal would obey."""
+    return "".join(ascii(char)[1:-1] if unicodedata.category(char) in ("Cc", "Cs") else char for char in text)
+
+
+def plain(text: str) -> str:
+    """Visible text for a table, which would take square brackets for markup."""
+    from rich.markup import escape
+
+    return escape(visible(text))
 
 
 @contextlib.contextmanager

@@ -77,7 +77,10 @@ def assemble(by_language: dict[str, list[Any]], task: Task | None, split: str, n
     rows = [(language, item) for language, items in by_language.items() for item in items]
     if not rows:
         raise DataError(f"{notes.path}: expected sentences or examples, but there are none")
-    kind = "tagging" if isinstance(rows[0][1], Sentence) else "classification"
+    kinds = {"tagging" if isinstance(item, Sentence) else "classification" for _, item in rows}
+    if len(kinds) == 2:
+        raise DataError(f"{notes.path}: expected one kind of data, but there are both words with tags and whole texts")
+    (kind,) = kinds
     if task is not None and task.kind != kind:
         raise DataError(f"{notes.path}: expected data for {task.name}, a {task.kind} task, but this is {kind} data")
     if kind == "tagging":

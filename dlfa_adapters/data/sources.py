@@ -88,6 +88,8 @@ def load_source(
         by_language = load_hub(str(source).removeprefix("hub:"), split, wanted, notes)
     elif str(source).startswith("samples:"):
         by_language = _samples(str(source).removeprefix("samples:"), split, wanted, notes)
+    elif not str(source):
+        raise DataError("expected a file, a folder, samples:NAME or hub:NAME, but the source is empty")
     else:
         name = known.name if known else task if isinstance(task, str) else None
         by_language = _files(Path(source), name, split, wanted, format, options, notes)
@@ -110,6 +112,9 @@ def _files(
         language = describe(path)[0] if languages is None else _one_language(languages)
         if languages is not None and any(item.language for item in read.items):
             read.items = [item for item in read.items if (item.language or language) in languages]
+        elif len(languages or ()) > 1:
+            given = ", ".join(languages or ())
+            raise DataError(f"{path}: expected one language for a file that names none itself, but got {given}")
         return _by_language(read.items, language)
     out: dict[str, list[Any]] = {}
     for file in find_files(path, task, split, languages):

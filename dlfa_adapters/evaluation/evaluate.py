@@ -183,7 +183,9 @@ def predict(model: Tagger | Classifier, items: Sequence[Items], progress: Progre
     total = sum(len(language.gold) for language in items)
     found = []
     for language in items:
-        step = _steps(len(language.gold), total, progress)
+        step = count_items(
+            len(language.gold), total, lambda done, total: progress and progress("Predicting", done, total)
+        )
         if language.kind == "tagging":
             predicted: list[Any] = cast(Tagger, model).predict(language.inputs, on_progress=step)
         else:
@@ -198,16 +200,24 @@ def predict(model: Tagger | Classifier, items: Sequence[Items], progress: Progre
     return found
 
 
-def _steps(items: int, total: int, progress: Progress | None) -> Callable[[int], None]:
-    """Reports progress on the items of one language; a long sentence has several windows and still counts once."""
+def count_items(items: int, total: int, report: Callable[[int, int], object]) -> Callable[[int], None]:
+    """Progress in items where a model reports windows, of which a long sentence has several and an empty one none.
+
+    Args:
+        items: How many items the model gets.
+        total: How many there are in all.
+        report: Called with how many items were just done, and the total.
+
+    Returns:
+        What to call with a number of windows, and at the end with the number of items.
+    """
     left = items
 
     def step(done: int) -> None:
         nonlocal left
         done = min(done, left)
         left -= done
-        if progress is not None:
-            progress("Predicting", done, total)
+        report(done, total)
 
     return step
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from dlfa_adapters.errors import RunError
 from dlfa_adapters.evaluation.classifier import Classifier
@@ -12,6 +12,8 @@ from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.runs import Run, load_encoder, read_run
 from dlfa_adapters.tasks import Task, TaskKind, classification_task, get_task, tagging_task
 from dlfa_adapters.tuning.saving import ENCODER, load_trained
+
+_HEAD = "head/head_config.json"
 
 
 def load_run(run: str | Path | Run) -> Tagger | Classifier:
@@ -30,6 +32,7 @@ def load_run(run: str | Path | Run) -> Tagger | Classifier:
         MissingExtraError: If it is the offline encoder and the extra `demo` is not installed.
     """
     run = run if isinstance(run, Run) else read_run(run)
+    kind = kind_of(run)
     recorded = run.config["encoder"]
     model = run.config.get("model", {"saved": "head"})  # which the first runs do not have
     whole = model["saved"] == "encoder"
@@ -40,10 +43,12 @@ def load_run(run: str | Path | Run) -> Tagger | Classifier:
             f"The run {run.folder} was trained on {recorded['name']} with fingerprint {recorded['fingerprint']}, "
             f"the encoder found under that name has {found}; use the weights that the run was trained on."
         )
-    kind = kind_of(run)
     name = run.config["head"]["name"]
     trained = load_trained(encoder.model, name, model, run.folder)
     labels, windows = run.config["labels"], run.config["windows"]
+    outputs = head_config(run)["num_labels"]
+    if len(labels) != outputs:
+        raise RunError(f"The run {run.folder} names {len(labels)} labels, but its head has {outputs}; train it again.")
     if kind == "tagging":
         return Tagger(trained, encoder.tokenizer, labels, **windows)
     return Classifier(trained, encoder.tokenizer, labels, max_length=windows["max_length"])
@@ -67,11 +72,48 @@ def kind_of(run: Run) -> TaskKind:
     Raises:
         RunError: If the head does neither.
     """
-    config = json.loads((run.folder / "head" / "head_config.json").read_text("utf-8"))["config"]
-    kind = config["inner_head_type"]
+    check_description(run)
+    kind = head_config(run)["inner_head_type"]
     if kind not in get_args(TaskKind):
         raise RunError(f"The run {run.folder} has a head for {kind}; only tagging and classification can be used here.")
     return cast(TaskKind, kind)
+
+
+def head_config(run: Run) -> dict[str, Any]:
+    """The options of a run's head, as they were saved with it."""
+    return cast(dict[str, Any], json.loads((run.folder / _HEAD).read_text("utf-8"))["config"])
+
+
+def check_description(run: Run) -> None:
+    """Checks that `run.json` says all that loading needs; it is the one file without a checksum.
+
+    Raises:
+        RunError: If something is missing or of another type.
+    """
+    config = run.config
+    encoder, head, windows = (config.get(name) for name in ("encoder", "head", "windows"))
+    right = {
+        "task": isinstance(config.get("task"), str),
+        "labels": _is_list_of_names(config.get("labels")),
+        "encoder": isinstance(encoder, dict) and {"name", "fingerprint"} <= set(encoder),
+        "head": isinstance(head, dict) and isinstance(head.get("name"), str),
+        "windows": isinstance(windows, dict)
+        and isinstance(windows.get("max_length"), int)
+        and set(windows) <= {"max_length", "context", "pooling"},
+        "model": isinstance(config.get("model", {"saved": "head"}), dict),
+        "data": isinstance(config.get("data", {}), dict),
+        f"files with {_HEAD}": _HEAD in config["files"],
+    }
+    wrong = [name for name, is_right in right.items() if not is_right]
+    if wrong:
+        raise RunError(
+            f"{run.folder / 'run.json'} was changed: it lacks or misstates {', '.join(wrong)}; "
+            "copy it again or train the run again."
+        )
+
+
+def _is_list_of_names(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(name, str) for name in value)
 
 
 def task_of(run: Run) -> Task:

@@ -24,6 +24,7 @@ from dlfa_adapters.evaluation.predictions import Predicted, Predictions
 from dlfa_adapters.evaluation.render import markdown
 from dlfa_adapters.evaluation.report import FORMAT, Report
 from dlfa_adapters.offline.package_files import sha256_of
+from dlfa_adapters.runs.folder import check_writable
 
 REPORT = "evaluation.json"
 _PLAIN_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
@@ -40,9 +41,10 @@ def check_free(folder: str | Path) -> None:
     """Checks that an evaluation can be written to a folder; an earlier evaluation is replaced.
 
     Raises:
-        ConfigError: If something else is there.
+        ConfigError: If something else is there, or nothing can be written there.
     """
     folder = Path(folder)
+    check_writable(folder)
     if folder.exists() and not (folder / REPORT).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder} exists and is not a saved evaluation; give another folder with --out.")
 
@@ -93,17 +95,19 @@ def read_evaluation(folder: str | Path) -> Predictions:
                 f"{folder} has evaluation format {whole['format']!r}, this version reads format {FORMAT}; "
                 "pip install -U dlfa-adapters"
             )
-        task = whole["task"]
+        task, sources = whole["task"], whole["source_languages"]
+        if not isinstance(sources, list):
+            raise TypeError(f"source_languages is {sources!r}")
         return Predictions(
             name=str(folder),
             task=with_labels(task["name"], task["kind"], task["labels"]),
-            source_languages=whole["source_languages"],
+            source_languages=sources,
             languages=[_read(folder, language, task["kind"], whole["files"]) for language in whole["files"]],
             about={name: whole[name] for name in ("run", "data", "versions") if name in whole},
         )
     except FileNotFoundError as error:
         raise RunError(f"{folder} is not a whole saved evaluation: it lacks {Path(error.filename).name}.") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, RunError):
             raise
         raise RunError(f"{folder / REPORT} is damaged ({error}); evaluate again with --out {folder}.") from None

@@ -52,7 +52,10 @@ def inner_head(
                 f"A {head_type} head has no option {option!r}; "
                 + (f"did you mean {close[0]!r}?" if close else f"it has {', '.join(sorted(known)) or 'none'}.")
             )
-    return cls(model, head_name, id2label=names, **{size: len(names)}, **options)
+    try:
+        return cls(model, head_name, id2label=names, **{size: len(names)}, **options)
+    except (KeyError, TypeError, ValueError) as error:  # torch's and Transformers', about a value
+        raise ConfigError(f"A {head_type} head cannot be built with {options} ({error}).") from error
 
 
 def with_prompt(attention_mask: Tensor | None, prompt_tokens_length: int | None) -> Tensor | None:

@@ -91,7 +91,8 @@ def check_writable(path: Path) -> None:
         ConfigError: If what stands nearest above it is not a folder, or not one to write in.
     """
     try:
-        above = next(folder for folder in Path(path).absolute().parents if folder.exists())
+        whole = Path(path).absolute()
+        above = next(folder for folder in (*whole.parents, whole) if folder.exists())  # the root has no parents
     except PermissionError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}; give another place.") from None
     if not above.is_dir():

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from dlfa_adapters.demo import TASTE, run_demo
+from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.offline.samples import sample_languages
 from dlfa_adapters.runs import read_run
 from dlfa_cli.demo import as_dict, coloured, show
@@ -94,6 +95,27 @@ def test_an_unknown_encoder_is_one_sentence(tmp_path):
     assert "cannot be loaded" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(tiny_folder, tmp_path):
+    from dlfa_adapters.demo import run_demo
+
+    (tmp_path / "file").write_text("x", "utf-8")
+    steps = []
+    for out, message in [(tmp_path / "file", "is not a run folder"), (tmp_path / "file" / "run", "is not a folder")]:
+        with pytest.raises(ConfigError, match=message):
+            run_demo(str(tiny_folder), out=out, progress=lambda *step: steps.append(step))
+    assert steps == []
+
+
+def test_a_name_without_a_model_is_told_shortly(tmp_path):
+    """Transformers lists every model type it has."""
+    from dlfa_adapters.runs import load_encoder
+
+    (tmp_path / "config.json").write_text("{}", "utf-8")
+    with pytest.raises(ConfigError, match="cannot be loaded") as caught:
+        load_encoder(str(tmp_path))
+    assert len(str(caught.value)) < 500 + len(str(tmp_path))
 
 
 @pytest.mark.offline_encoder

@@ -103,6 +103,71 @@ def test_a_harmed_run_is_refused(folder, tmp_path, harm):
     assert str(copy) in refuse(copy, "x")
 
 
+def _set(name, value):
+    return lambda config: config.__setitem__(name, value)
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda config: config.pop("labels"), "labels"),
+        (lambda config: config.pop("encoder"), "encoder"),
+        (lambda config: config.pop("head"), "head"),
+        (lambda config: config.pop("windows"), "windows"),
+        (lambda config: config.pop("task"), "task"),
+        (_set("labels", 7), "labels"),
+        (_set("labels", ["O", 3]), "labels"),
+        (_set("encoder", "offline"), "encoder"),
+        (_set("head", {}), "head"),
+        (_set("windows", {"stride": 2}), "windows"),
+        (_set("windows", {"max_length": "128"}), "windows"),
+        (_set("model", 7), "model"),
+        (_set("files", {}), "head/head_config.json"),
+        (_set("labels", ["O", "B-PER"]), "2 labels, but its head has 7"),
+    ],
+)
+def test_a_run_description_that_was_changed_is_refused(harm, message, tiny_run, tmp_path):
+    from dlfa_adapters.errors import RunError
+    from dlfa_adapters.evaluation.load import load_tagger
+
+    copy = tmp_path / "run"
+    shutil.copytree(tiny_run.run.folder, copy)
+    config = json.loads((copy / "run.json").read_text("utf-8"))
+    harm(config)
+    (copy / "run.json").write_text(json.dumps(config), "utf-8")
+    with pytest.raises(RunError, match=message) as caught:
+        load_tagger(copy)
+    assert str(copy) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_run_description_nested_without_end_is_refused(tmp_path):
+    from dlfa_adapters.errors import RunError
+    from dlfa_adapters.runs import read_run
+
+    (tmp_path / "run.json").write_text("[" * 100_000, "utf-8")
+    with pytest.raises(RunError, match="damaged"):
+        read_run(tmp_path)
+
+
+def test_progress_counts_texts(folder, monkeypatch):
+    from dlfa_cli import screen
+
+    steps = []
+
+    class Bars:
+        def __enter__(self):
+            return lambda stage, done, total: steps.append((done, total))
+
+        def __exit__(self, *error):
+            return None
+
+    monkeypatch.setattr(screen, "progress_bars", lambda console: Bars())
+    ask(folder, "word " * 3000, "", "Rome")
+    assert sum(done for done, _ in steps) == 3
+    assert {total for _, total in steps} == {3}
+
+
 def test_another_encoder_under_the_same_name_is_refused(tiny_run, tmp_path, tiny_folder, monkeypatch):
     import torch
     from transformers import BertModel

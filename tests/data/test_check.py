@@ -139,6 +139,21 @@ def test_cli_does_not_read_markup_in_data(tmp_path):
     assert "[/red]" in result.output
 
 
+def test_cli_does_not_give_control_characters_to_the_terminal(tmp_path):
+    result = run(put(tmp_path, "a\tB-\x1b[2J\nb\tO\n"))
+    assert result.exit_code == 0
+    assert "\x1b[2J" not in result.output
+    assert r"B-\x1b[2J" in result.output
+
+
+def test_cli_shows_labels_that_are_no_unicode(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "a", "label": "\\udcff"}\n', "utf-8")
+    result = run(path)
+    assert result.exit_code == 0
+    assert r"\udcff" in result.output
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -105,6 +105,13 @@ def test_c11_tests_keep_the_official_number_of_rows(tmp_path):
     assert set(data["language"]) == {"de"}
 
 
+def test_a_folder_of_tags_and_texts_is_refused(tmp_path):
+    put(tmp_path, "test-de.tsv", "Anna\tB-PER\nmet\tO\n")
+    put(tmp_path, "test-en.jsonl", '{"text": "a", "label": "x"}\n')
+    with pytest.raises(DataError, match="both words with tags and whole texts"):
+        load_data(tmp_path)
+
+
 def test_c12_languages_of_the_official_xnli_file(tmp_path):
     text = "language\tgold_label\tsentence1\tsentence2\nde\tneutral\ta\tb\nen\t-\tc\td\nen\tcontradiction\te\tf\n"
     path = put(tmp_path, "XNLI-1.0/xnli.dev.tsv", text)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
 from dlfa_adapters.data.readers import read_file
 from dlfa_adapters.data.sources import SAMPLES, load_data
@@ -16,7 +17,7 @@ from dlfa_adapters.evaluation.load import load_run, load_tagger
 from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.runs import load_encoder, write_run
 from dlfa_adapters.tasks import TASKS
-from dlfa_cli.main import main
+from dlfa_cli.main import app, main
 from tests.cli.conftest import tiny_run  # noqa: F401
 
 TSV = "Anna\tB-PER\nmet\tO\nBob\tB-PER\n\nRome\tB-LOC\nfell\tO\n"
@@ -271,7 +272,40 @@ def test_paths_that_cannot_be_used(run, data, refuse, tmp_path):
     assert "There is no run folder" in refuse("evaluate", tmp_path / "nothing", "--data", data)
     assert "is not a run folder" in refuse("evaluate", tmp_path / "folder", "--data", data)
     assert "expected a file, but this is a folder" in refuse("data", "check", tmp_path / "folder")
-    assert "is not a saved evaluation" in refuse("evaluate", run, "--data", data, "--out", tmp_path)
+    for folder in (tmp_path, tmp_path.anchor):
+        assert "is not a saved evaluation" in refuse("evaluate", run, "--data", data, "--out", folder)
+
+
+@pytest.mark.parametrize("option", ["--markdown", "--out"])
+def test_places_that_cannot_be_written_are_refused_before_the_work(option, run, data, refuse, tmp_path):
+    """`refuse` wants stdout empty: nothing was scored yet."""
+    assert "is not a folder" in refuse("evaluate", run, "--data", data, option, data / "x" / "y")
+    if option == "--markdown":
+        assert "is a folder" in refuse("evaluate", run, "--data", data, option, tmp_path)
+        assert "is a folder" in refuse("compare", run, run, "--data", data, option, tmp_path)
+        assert "there is no folder" in refuse("evaluate", run, "--data", data, option, tmp_path / "no" / "x.md")
+
+
+def test_compare_looks_at_both_runs_before_the_work(run, data, refuse, tmp_path, monkeypatch):
+    monkeypatch.setattr("dlfa_adapters.evaluation.evaluate.load_run", lambda run: pytest.fail("a model was loaded"))
+    assert "There is no run folder" in refuse("compare", run, tmp_path / "nothing", "--data", data)
+
+
+def test_data_and_languages_that_say_nothing(run, data, refuse):
+    assert "expected a file, a folder" in refuse("evaluate", run, "--data", "")
+    assert "one language" in refuse("evaluate", run, "--data", data, "--languages", "de,fr")
+
+
+def test_control_characters_are_not_obeyed(run, data, dlfa, refuse):
+    data.write_text(TSV + "\nx\tB-\x1b[2J\n", "utf-8")
+    assert "\x1b[2J" not in dlfa("evaluate", run, "--data", data)
+    assert "\\n" in refuse("evaluate", "a\nb", "--data", data)
+
+
+def test_more_resamples_than_memory_holds(run, data):
+    asked = CliRunner().invoke(app, ["evaluate", str(run), "--data", str(data), "--resamples", "100000000000"])
+    assert asked.exit_code == 2
+    assert "--resamples" in asked.output
 
 
 @pytest.mark.parametrize("harm", ["missing", "cut"])

@@ -176,6 +176,8 @@ def harm(name, how):
         (harm("evaluation.json", "cut"), "is damaged"),
         (harm("evaluation.json", "[]"), "is damaged"),
         (harm("evaluation.json", '{"format": 1}'), "is damaged"),
+        (harm("evaluation.json", "[" * 100_000), "is damaged"),
+        (harm("evaluation.json", '{"format": 1, "task": {}, "files": {}, "source_languages": 7}'), "is damaged"),
         (harm("evaluation.json", '{"format": 99}'), "has evaluation format 99"),
         (harm("predictions/de.tsv", "missing"), "lacks de.tsv"),
         (harm("predictions/de.tsv", "cut"), "is not the file that was written"),

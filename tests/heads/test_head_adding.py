@@ -93,6 +93,8 @@ BAD = {
     "pooler": ({"head_type": "classification", "use_pooler": True}, "use_pooler=True would go around the fusion"),
     "option": ({"dropout": 0.1}, r"A tagging head has no option 'dropout'; did you mean 'dropout_prob'\?"),
     "our option": ({"redction": 2}, r"did you mean 'reduction'\?"),
+    "value of an option": ({"dropout_prob": 1.5}, "A tagging head cannot be built with .*dropout_prob.*1.5"),
+    "activation": ({"layers": 2, "activation_function": "nope"}, "A tagging head cannot be built with .*nope"),
     "labels and number": ({"num_labels": 2, "id2label": {0: "a"}}, "num_labels is 2, but id2label names 1 labels"),
     "number": ({"num_labels": 0}, r"num_labels must be a whole number from 1 up, got 0\."),
     "ids": ({"num_labels": None, "id2label": {1: "a", 2: "b"}}, "id2label must map 0, 1, 2"),

@@ -1,0 +1,55 @@
+"""What a locale, a pipe or a terminal can do to text on its way in and out."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+NAMES = "Ольга met Bob in 東京"
+
+
+def dlfa(*arguments, **environment):
+    done = subprocess.run(
+        [sys.executable, "-m", "dlfa_cli", *arguments],
+        capture_output=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    assert b"Traceback" not in done.stderr, done.stderr
+    return done
+
+
+@pytest.mark.parametrize(
+    "environment", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "C", "PYTHONUTF8": "1"}, {"LC_ALL": "C.UTF-8"}]
+)
+def test_text_passes_whatever_the_locale(environment, tiny_run):
+    done = dlfa("predict", str(tiny_run.run.folder), NAMES, "--json", **environment)
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout.decode("utf-8"))
+    assert row["text"] == NAMES
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_help_and_tables_pass_whatever_the_encoding(encoding, tmp_path):
+    assert dlfa("--help", PYTHONIOENCODING=encoding).returncode == 0
+    (tmp_path / "x.tsv").write_text("Ольга\tимя\nmet\tO\n", "utf-8")
+    done = dlfa("data", "check", str(tmp_path / "x.tsv"), "--format", "columns", PYTHONIOENCODING=encoding)
+    assert done.returncode == 0
+    shown = "имя" if encoding == "utf-8" else "имя".encode("ascii", "backslashreplace").decode()
+    assert shown in done.stdout.decode(encoding)
+
+
+def test_an_error_stays_one_line_whatever_the_name_of_the_file():
+    done = dlfa("data", "check", "a\nb\x1b[2J")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().splitlines() == [r"dlfa: a\nb\x1b[2J: expected a file, but there is none of this name"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="arguments are bytes on Linux only")
+def test_an_argument_that_is_not_utf8_is_refused_as_a_file_is(tiny_run):
+    done = dlfa("predict", str(tiny_run.run.folder), b"Caf\xe9 met Bob", LC_ALL="C.UTF-8")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"expected UTF-8, but got byte 0xE9 at position 4" in done.stderr
