@@ -8,6 +8,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 import pytest
 import torch
 import transformers
+from tiny_tokenizer import character_tokenizer
 
 torch.set_num_threads(1)
 
@@ -82,22 +83,6 @@ def batch():
     mask = torch.ones(2, 7, dtype=torch.long)
     ids[1, 5:], mask[1, 5:] = 1, 0  # 1 is the padding id of RoBERTa's kind, which derives positions from it
     return {"input_ids": ids, "attention_mask": mask}
-
-
-def character_tokenizer():
-    """Letters as pieces, so that sentences in any script have pieces, most of them unknown."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *letters, *(f"##{c}" for c in letters), *letters.upper()]
-    tok = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
-    tok.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tok.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tok, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
-    )
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from conftest import character_tokenizer
 from huggingface_hub import HfApi, ModelCard
+from tiny_tokenizer import character_tokenizer
 from transformers import pipeline
 from transformers.pipelines import base
 

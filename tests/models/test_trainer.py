@@ -32,7 +32,7 @@ def sentences(lengths=LENGTHS):
 
 @pytest.fixture(scope="session")
 def collator():
-    from conftest import character_tokenizer
+    from tiny_tokenizer import character_tokenizer
 
     return DataCollatorForTokenClassification(character_tokenizer())
 
