@@ -64,8 +64,9 @@ class DemoResult:
     run: Run
 
     def mean(self, column: str) -> float:
-        """The mean over the target languages, English left out."""
-        return fmean(row[column] or 0.0 for language, row in self.scores.items() if language != "en")
+        """The mean over the target languages, English left out; an undefined score is left out, 0 if all are."""
+        scores = [row[column] for language, row in self.scores.items() if language != "en"]
+        return fmean([score for score in scores if score is not None] or [0.0])
 
 
 def run_demo(

@@ -78,8 +78,16 @@ def show(result: "DemoResult") -> None:
     )
     for language, words, tags in result.taste:
         console.print(f"  {language}  ", coloured(words, tags), sep="")
+    if result.dev_scores[result.picked] == 0:
+        console.print("\nNo head has learnt anything on this encoder: every F1 on English dev is 0.")
     folder = result.run.folder
-    console.print(f'\nSaved in {folder}. Tag any language with it:\n\n  dlfa predict {folder} "…"\n', soft_wrap=True)
+    console.print(
+        f"\nSaved in {folder}. Go on with it, or with data of your own:\n\n"
+        f'  dlfa predict {folder} "…"\n'
+        f"  dlfa evaluate {folder} --data samples:ner\n"
+        "  dlfa train names --train FILE --dev FILE\n",
+        soft_wrap=True,
+    )
 
 
 def _table(console: "Console", result: "DemoResult") -> None:
@@ -95,13 +103,20 @@ def _table(console: "Console", result: "DemoResult") -> None:
     )
     table.add_column("", min_width=4, no_wrap=True)
     for column in result.columns:
-        table.add_column(column, justify="right", style="bold" if column == result.picked else "", no_wrap=True)
+        picked = column == result.picked
+        table.add_column(
+            f"{column}*" if picked else column, justify="right", style="bold" if picked else "", no_wrap=True
+        )
+    dev = (f"{result.dev_scores[column]:.1f}" for column in result.columns)
+    table.add_row("dev", *dev, style="dim", end_section=True)
     rows = sorted(result.scores.items(), key=lambda item: (item[0] != "en", item[0]))
     for i, (language, row) in enumerate(rows):
         cells = ["–" if row[column] is None else f"{row[column]:.1f}" for column in result.columns]
         table.add_row(language, *cells, end_section=i in (0, len(rows) - 1))
     table.add_row("mean", *(f"{result.mean(column):.1f}" for column in result.columns), style="bold")
-    table.caption = f"`last` is the baseline; the mean is over the {len(rows) - 1} languages other than English"
+    table.caption = (
+        f"last: the baseline. dev: English dev, which picks (*). mean: the {len(rows) - 1} languages but English."
+    )
     console.print(table, width=max(console.width, 8 + 5 * len(result.columns)) if not console.is_terminal else None)
 
 

@@ -55,7 +55,7 @@ def cache_dir() -> Path:
 
 
 def find_offline_encoder() -> OfflineEncoder:
-    """Locate the offline encoder, converting it on the first call (some seconds, 470 MB in the cache directory).
+    """Locate the offline encoder, converting it on the first call (some seconds, 490 MB in the cache directory).
 
     Returns:
         Where it is and where it comes from.

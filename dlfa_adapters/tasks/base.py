@@ -40,7 +40,7 @@ class Task:
         """The paper's best layer, scaled from 12 layers to the depth of another encoder.
 
         For depth L and the paper's layer k this is min(L - 1, max(1, round(k L / 12))): never the last layer itself.
-        Without a layer from the paper it is two thirds of the depth, where the frozen encoders measured so far do best.
+        Without a layer from the paper it is two thirds of the depth.
 
         Args:
             num_layers: Number of blocks L of the encoder.

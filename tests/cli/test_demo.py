@@ -59,7 +59,7 @@ def test_the_screen_has_table_choice_sentences_and_command(tiny_run, capsys):
     out = capsys.readouterr().out
     for expected in (
         "D_3",
-        "the 16 languages other than English",
+        "mean: the 16 languages but English",
         f"Picked {tiny_run.picked}",
         "attention",
         "samples",

@@ -182,3 +182,26 @@ def test_cli_folder_missing_file_and_format(tmp_path):
     assert "expected a file, but this is a folder" in str(run(tmp_path).exception)
     assert "there is none of this name" in str(run(tmp_path / "none").exception)
     assert isinstance(run(put(tmp_path, "a\tO\n"), "-f", "csv").exception, ConfigError)
+
+
+@pytest.mark.parametrize("where", [1, 5, 12])
+@pytest.mark.parametrize("name", ["my.conll", "my.txt"])
+def test_one_damaged_row_does_not_hide_the_format(tmp_path, where, name):
+    rows = ["Anna B-PER", "met O", "Bob B-PER", "", "Rome B-LOC", "fell O", ""] * 4
+    rows.insert(where, "lonely")
+    path = tmp_path / name
+    path.write_text("\n".join(rows) + "\n", "utf-8")
+    result = check_data(path)
+    assert result.format == "columns"
+    assert [(p.line, p.kind) for p in result.problems if p.line == where + 1], result.problems
+    assert any("lonely" in p.message for p in result.problems)
+
+
+def test_a_misspelt_tag_is_named_and_the_others_are_still_entities(tmp_path):
+    rows = ["Anna\tB-PER", "met\tO", "Bob\tB_PER", "", "Rome\tB-LOC", "Bern\tB-LOC", "Lee\tB-PER", "Oslo\tB-LOC", ""]
+    path = tmp_path / "my.tsv"
+    path.write_text("\n".join(rows), "utf-8")
+    result = check_data(path)
+    assert (result.format, result.scheme) == ("columns", "IOB2")
+    assert dict(result.entities) == {"PER": 2, "LOC": 3}
+    assert any("B_PER" in p.message and p.line == 3 for p in result.problems), result.problems

@@ -44,7 +44,7 @@ def detect_format(path: str | Path, lines: Sequence[str]) -> str:
         return _format_of_rows(Path(path), sample, width)
     if separator == "\t" and width > 1:
         return "wikiann" if width == 2 and has_prefixes(lines) else "columns"
-    if width > 1 and _are_tags({split_row(line, separator)[-1] for line in sample}):
+    if width > 1 and _most_are_tags([split_row(line, separator) for line in sample], width):
         return "columns"
     if has_blank and width == 1 and Path(name).suffix in (".tsv", ".conll", ".bio"):
         return "words"
@@ -86,6 +86,13 @@ def _format_of_rows(path: Path, sample: Sequence[str], width: int) -> str:
         few = min(len({row[side] for row in rows}) for side in (0, 1))
         return "labelled" if len(rows) >= 2 * few else "pairs"
     return "labelled" if width == 3 and len(rows) >= 2 * len(last) else "columns"
+
+
+def _most_are_tags(rows: Sequence[Sequence[str]], width: int) -> bool:
+    """Whether most rows have the same width and end in a tag; a damaged row must not hide what the file is."""
+    last = [row[-1] for row in rows if len(row) == width]
+    tags = max(sum(value in _UPOS for value in last), sum(split_tag(value) is not None for value in last))
+    return len(last) > len(rows) / 2 and tags >= 0.9 * len(last)
 
 
 def _are_tags(values: set[str]) -> bool:

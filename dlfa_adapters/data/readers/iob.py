@@ -38,10 +38,11 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str | None:
 
     Returns:
         `BILOU` or `BIOES` where their prefixes occur; `IOB1` where some entity starts with I- and B- is only ever used
-        between two entities of one type; otherwise `IOB2` (orphaned I- included). None where a tag is no entity tag, or
-        there is no entity at all.
+        between two entities of one type; otherwise `IOB2` (orphaned I- included). None where there is no entity, or
+        where more than a fifth of the tags besides O are no entity tags: fewer are taken for slips.
     """
     prefixes: set[str] = set()
+    entity_tags = slips = 0
     inside_starts = begin_after_other = False
     for tags in sequences:
         last = ""
@@ -51,14 +52,16 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str | None:
                 continue
             parts = split_tag(tag)
             if parts is None:
-                return None
+                slips, last = slips + 1, ""
+                continue
+            entity_tags += 1
             prefix, kind = parts
             prefixes.add(prefix)
             if kind != last:
                 inside_starts |= prefix == "I"
                 begin_after_other |= prefix == "B"
             last = kind
-    if not prefixes:
+    if not prefixes or 4 * slips > entity_tags:
         return None
     if prefixes & {"L", "U"}:
         return "BILOU"
