@@ -21,7 +21,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Of first weights and order of batches.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
 ) -> None:
-    """Learn named entities from English samples with a frozen encoder, and tag other languages. About a minute.
+    """Learn named entities from English samples with a frozen encoder, and tag other languages. Under two minutes.
 
     Computes the encoder's hidden states once, trains the baseline (`last`) and every layer fusion (`D_1`, `D_2`, ...)
     side by side, picks the layer on English dev data, and saves that model. Examples:
