@@ -16,9 +16,8 @@ from pathlib import Path
 import torch
 
 from dlfa_adapters.data.readers import read_file
-from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.offline import load_offline_encoder
-from dlfa_adapters.sweep import HeadSpec, TaggedStates, compute_states, train_heads
+from dlfa_adapters.sweep import HeadSpec, TaggedStates, encode_tagged, train_heads
 from dlfa_adapters.sweep.scores import accuracy, span_f1
 from dlfa_adapters.tasks import NER, POS
 
@@ -66,9 +65,7 @@ def encode(model: object, tokenizer: object, path: Path, limit: int | None, devi
     """The first sentences of a file with their states, kept on the device."""
     items = read_file(path).items[:limit]
     words, tags = [item.words for item in items], [item.tags for item in items]
-    windows, counts = make_windows(tokenizer, words)
-    states = compute_states(model, windows, tokenizer.pad_token_id, max_tokens=65536, keep_on=device)
-    return TaggedStates(words, tags, windows, counts, states)
+    return encode_tagged(model, tokenizer, words, tags, max_tokens=65536, keep_on=device)
 
 
 def main() -> None:

@@ -75,6 +75,8 @@ def encode_tagged(
     *,
     max_length: int = 128,
     context: int = 64,
+    max_tokens: int = 4096,
+    keep_on: str | torch.device = "cpu",
     on_progress: Callable[[int], None] | None = None,
 ) -> TaggedStates:
     """Cut sentences into windows and compute the frozen states of those.
@@ -86,8 +88,11 @@ def encode_tagged(
         tags: A tag for each word.
         max_length: Pieces in a window, special ones included.
         context: Pieces that neighbouring windows share.
+        max_tokens: See `compute_states`.
+        keep_on: See `compute_states`.
         on_progress: Called with the number of windows that were just done.
     """
     windows, counts = make_windows(tokenizer, words, max_length=max_length, context=context)
-    states = compute_states(model, windows, tokenizer.pad_token_id, on_progress=on_progress)
+    pad = tokenizer.pad_token_id
+    states = compute_states(model, windows, pad, max_tokens=max_tokens, keep_on=keep_on, on_progress=on_progress)
     return TaggedStates(words, tags, windows, counts, states)
