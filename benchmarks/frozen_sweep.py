@@ -16,9 +16,9 @@ from pathlib import Path
 import torch
 
 from dlfa_adapters.data.readers import read_file
+from dlfa_adapters.frozen import HeadSpec, TaggedStates, encode_tagged, train_heads
+from dlfa_adapters.frozen.scores import accuracy, span_f1
 from dlfa_adapters.offline import load_offline_encoder
-from dlfa_adapters.sweep import HeadSpec, TaggedStates, encode_tagged, train_heads
-from dlfa_adapters.sweep.scores import accuracy, span_f1
 from dlfa_adapters.tasks import NER, POS
 
 LAYERS = range(1, 13)
@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--learning-rate", type=float, default=1e-3)
     parser.add_argument("--limit", type=int, default=500, help="sentences a target language")
-    parser.add_argument("--heads-at-once", type=int, default=40)
+    parser.add_argument("--heads-at-once", type=int, default=1000, help="scores are written after so many")
     args = parser.parse_args()
 
     device = "cuda" if torch.cuda.is_available() else "cpu"

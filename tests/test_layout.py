@@ -15,8 +15,8 @@ ORDER = [
     {"fusion"},
     {"tasks", "data"},
     {"heads", "models", "tuning"},
-    {"offline", "runs", "training", "sweep", "evaluation"},
-    {"analysis", "demo"},
+    {"offline", "runs", "frozen", "training", "sweep", "evaluation"},
+    {"analysis", "demo", "export"},
     {"dlfa_adapters"},  # the package's own __init__: the public names
     {"dlfa_cli"},
 ]

@@ -1,18 +1,9 @@
-"""Many fusion layers in one pass over the states of a frozen encoder."""
+"""Many fusions of one encoder, several seeds each, in one go: the paper's table with spread and intervals."""
 
-from dlfa_adapters.sweep.examples import TaggedStates, encode_tagged
-from dlfa_adapters.sweep.frozen import TrainedHead, predict_heads, train_heads
-from dlfa_adapters.sweep.stacked import FusionClassifier, HeadSpec
-from dlfa_adapters.sweep.states import HiddenStates, compute_states
+from dlfa_adapters.sweep.prepare import Prepared
+from dlfa_adapters.sweep.results import SweepResult, SweepRow
+from dlfa_adapters.sweep.run import Sweep, run_sweep
+from dlfa_adapters.sweep.table import SweepTable, make_table
+from dlfa_adapters.sweep.variants import make_variants
 
-__all__ = [
-    "FusionClassifier",
-    "HeadSpec",
-    "HiddenStates",
-    "TaggedStates",
-    "TrainedHead",
-    "compute_states",
-    "encode_tagged",
-    "predict_heads",
-    "train_heads",
-]
+__all__ = ["Prepared", "Sweep", "SweepResult", "SweepRow", "SweepTable", "make_table", "make_variants", "run_sweep"]

@@ -1,170 +1,151 @@
-"""Training many heads side by side on the states of a frozen encoder."""
+"""The sweep of a frozen encoder: states once, all heads side by side, each finished head in a file of its own."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
 
 import torch
-from torch import Tensor
-from torch.nn.functional import cross_entropy
+from safetensors.torch import load_file, save_file
 
-from dlfa_adapters.data.batching import token_budget_batches
-from dlfa_adapters.sweep.examples import TaggedStates
-from dlfa_adapters.sweep.scores import Scorer
-from dlfa_adapters.sweep.stacked import FusionClassifier, HeadSpec, StackedHeads, new_head
+from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.frozen import TaggedStates, TrainedHead, train_heads
+from dlfa_adapters.frozen.keep import DEFAULT_BUDGET, decide, keep
+from dlfa_adapters.frozen.kept import Epoch
+from dlfa_adapters.frozen.scores import scorer_for
+from dlfa_adapters.frozen.stacks import all_layers
+from dlfa_adapters.runs.whole import write_whole
+from dlfa_adapters.sweep.finetuned_files import RowFiles
+from dlfa_adapters.sweep.prepare import Prepared
+from dlfa_adapters.sweep.results import SweepRow
+from dlfa_adapters.training.features import as_sentences, steps_of
 
+logger = logging.getLogger(__name__)
 
-@dataclass
-class TrainedHead:
-    """A head after training.
+Progress = Callable[[str, int, int], None]
+"""Called with a stage, how many of its steps were just done, and how many it has in all."""
 
-    Attributes:
-        spec: What was trained.
-        state_dict: Its weights at the best epoch, under the names of `FusionClassifier`.
-        epoch: That epoch, from 1; chosen on the source language's dev data, the earliest where several are equal.
-        dev_scores: The dev score after each epoch.
-        watched: Scores on other data after each epoch, by name; they choose nothing.
-    """
-
-    spec: HeadSpec
-    state_dict: dict[str, Tensor] = field(default_factory=dict)
-    epoch: int = 0
-    dev_scores: list[float] = field(default_factory=list)
-    watched: dict[str, list[float]] = field(default_factory=dict)
-
-    @property
-    def dev_score(self) -> float:
-        """The dev score at the chosen epoch."""
-        return self.dev_scores[self.epoch - 1]
+STATES, TRAININGS = "states", "trainings"
 
 
-def train_heads(
-    specs: Sequence[HeadSpec],
-    train: TaggedStates,
-    dev: TaggedStates,
-    labels: Sequence[str],
-    scorer: Callable[[list[list[str]], Sequence[str]], Scorer],
+def frozen_sweep(
+    prepared: Prepared,
+    folder: Path,
     *,
-    epochs: int,
-    learning_rate: float = 1e-3,
-    batch_size: int = 32,
-    seed: int = 0,
-    watch: Mapping[str, TaggedStates] | None = None,
-    on_progress: Callable[[int], None] | None = None,
-) -> list[TrainedHead]:
-    """Train every head on the same batches in the same order, each as if it were alone.
+    state_budget: int = DEFAULT_BUDGET,
+    note: Callable[[str], None] = logger.info,
+    progress: Progress | None = None,
+) -> list[SweepRow]:
+    """Train every head of a sweep on the states of one frozen encoder, and score each after every epoch.
 
-    AdamW with weight decay 0.01 and a learning rate that falls linearly to zero. Heads share no parameter, and the
-    optimiser works element by element, so the side of the others changes nothing but the time it takes.
+    All heads see the same batches in the same order, whatever their seed, which is that of their first weights.
 
     Args:
-        specs: Heads to train.
-        train: Source-language training data.
-        dev: Source-language dev data, which chooses the epoch of each head.
-        labels: Label names by id.
-        scorer: `scores.span_f1` or `scores.accuracy`: makes a score of gold tags and label names.
-        epochs: Passes over `train`.
-        learning_rate: Its first value.
-        batch_size: Windows in a batch.
-        seed: Of the order of the batches; the heads' own seeds are in their specs.
-        watch: Other data to score after each epoch, e.g. target languages in a study; it chooses nothing.
-        on_progress: Called with 1 after each epoch.
+        prepared: What to train and score.
+        folder: The sweep's folder. What is there already and fits is neither computed nor trained again.
+        state_budget: Most bytes of hidden states on the disk; beyond it the encoder runs once in every epoch.
+        note: Called with a sentence that says what is done.
+        progress: Called after each step.
 
     Returns:
-        The trained heads in the order of `specs`.
+        The rows in the order of `prepared.specs`.
+
+    Raises:
+        ConfigError: If an option cannot work on a frozen encoder.
     """
-    num_layers, width = train.states.num_layers, train.states.tokens.shape[2]
-    label2id = {label: i for i, label in enumerate(labels)}
-    device = train.states.device
-    heads = [(spec, new_head(spec, width, num_layers, len(labels)).to(device)) for spec in specs]
-    groups = _stack(heads, num_layers)
-    weights = [weight for group in groups for weight in group.parameters.values()]
-    optimizer = torch.optim.AdamW(weights, lr=learning_rate, weight_decay=0.01)
-    steps = epochs * -(-len(train.windows) // batch_size)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=steps)
-    trained = {spec.name: TrainedHead(spec) for spec in specs}
-    watched = watch or {}
-    score_dev = scorer(dev.tags, labels)
-    score_watched = {name: scorer(data.tags, labels) for name, data in watched.items()}
-    generator = torch.Generator().manual_seed(seed)
-    for epoch in range(1, epochs + 1):
-        for batch in _shuffled_batches(train.states.lengths(), batch_size, generator):
-            loss = torch.zeros((), device=device)
-            states, mask = train.states.batch(batch, range(num_layers + 1))
-            positions = train.positions(batch, states.shape[2]).to(device)
-            gold = train.labels(batch, label2id).to(device)
-            for group in groups:
-                logits = group(states, mask, positions, training=True)
-                losses = cross_entropy(logits.transpose(1, 2), gold.expand(len(logits), -1), reduction="none")
-                loss = loss + losses.sum() / (gold != -100).sum().clamp(min=1)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-        for group in groups:
-            heads_of_group = [trained[spec.name] for spec in group.specs]
-            for i, (head, value) in enumerate(zip(heads_of_group, score_dev(_predict(group, dev)), strict=True)):
-                head.dev_scores.append(value)
-                if epoch == 1 or value > head.dev_score:
-                    head.epoch, head.state_dict = epoch, group.state_dict(i)
-            for name, data in watched.items():
-                for head, value in zip(heads_of_group, score_watched[name](_predict(group, data)), strict=True):
-                    head.watched.setdefault(name, []).append(value)
-        if on_progress is not None:
-            on_progress(1)
-    return [trained[spec.name] for spec in specs]
+    _check(prepared)
+    report = progress or (lambda stage, done, total: None)
+    files = RowFiles(folder / TRAININGS, prepared)
+    missing = files.missing()
+    if there := len(prepared.specs) - len(missing):
+        note(f"{there} of {len(prepared.specs)} heads are there already.")
+    if missing:
+        data = _states(prepared, folder / STATES, state_budget, note, report)
+        specs = [prepared.specs[number] for number in missing]
+        checkpoint = _checkpoint(prepared, missing, folder)
+        trained = train_heads(
+            specs,
+            data.pop("train"),
+            data.pop("dev"),
+            prepared.task.labels,
+            scorer_for(prepared.task),
+            **steps_of(prepared.settings),
+            watch={name.removeprefix("target-"): states for name, states in data.items()},
+            checkpoint=checkpoint,
+            on_progress=lambda done, total: report(f"Training {len(specs)} heads side by side", done, total),
+        )
+        for number, head in zip(missing, trained, strict=True):
+            with write_whole(_weights(folder, files.key(number))) as draft:
+                save_file(head.state_dict, draft)
+            files.write(number, _row(head))
+        checkpoint.unlink()
+    return [row for number in range(len(prepared.specs)) if (row := files.read(number)) is not None]
 
 
-def predict_heads(heads: Sequence[TrainedHead], data: TaggedStates, labels: Sequence[str]) -> list[list[list[str]]]:
-    """The tags that each head gives.
+def trained_head(prepared: Prepared, row: SweepRow) -> TrainedHead:
+    """The head of a row of a frozen sweep, with its weights.
 
     Args:
-        heads: Trained heads.
-        data: What to tag.
-        labels: Label names by id.
+        prepared: The sweep, which is done.
+        row: One of its rows.
 
-    Returns:
-        Predicted tags, for each head, sentence and word, in the order given.
+    Raises:
+        RunError: If the sweep has no such head, or its weights are gone.
     """
-    num_layers, width = data.states.num_layers, data.states.tokens.shape[2]
-    modules = []
-    for head in heads:
-        module = FusionClassifier(head.spec, width, num_layers, len(labels))
-        module.load_state_dict(head.state_dict)
-        modules.append((head.spec, module.to(data.states.device)))
-    by_name = {}
-    for group in _stack(modules, num_layers):
-        for spec, ids in zip(group.specs, _predict(group, data).tolist(), strict=True):
-            by_name[spec.name] = data.by_sentence([labels[i] for i in ids])
-    return [by_name[head.spec.name] for head in heads]
+    if row.spec not in prepared.specs:
+        raise RunError(f"{row.spec.name} with seed {row.spec.seed} is not of the sweep in {prepared.out}.")
+    key = RowFiles(prepared.out / TRAININGS, prepared).key(prepared.specs.index(row.spec))
+    path = _weights(prepared.out, key)
+    if not path.is_file():
+        raise RunError(f"{path} is missing; delete the folder {path.parent} and start the sweep again.")
+    return TrainedHead(row.spec, row.dev, row.languages, [Epoch(row.epoch, row.dev_score, load_file(path))])
 
 
-def _stack(heads: Sequence[tuple[HeadSpec, FusionClassifier]], num_layers: int) -> list[StackedHeads]:
-    """One stack for each architecture."""
-    groups: dict[tuple[object, ...], list[tuple[HeadSpec, FusionClassifier]]] = {}
-    for spec, head in heads:
-        groups.setdefault(spec.architecture, []).append((spec, head))
-    return [StackedHeads([s for s, _ in group], [h for _, h in group], num_layers) for group in groups.values()]
+def _check(prepared: Prepared) -> None:
+    settings = prepared.settings
+    if settings.pooling != "first" or settings.classifier != "linear":
+        raise ConfigError(
+            "A sweep of a frozen encoder reads words at their first piece and has a linear classifier; "
+            "leave --pooling and --classifier out, or name another --tuning."
+        )
 
 
-def _shuffled_batches(lengths: Sequence[int], batch_size: int, generator: torch.Generator) -> Iterator[list[int]]:
-    """Random batches of windows of like length: shuffled, then sorted within stretches of eight batches."""
-    order = torch.randperm(len(lengths), generator=generator).tolist()
-    stretch = 8 * batch_size
-    batches = []
-    for start in range(0, len(order), stretch):
-        part = sorted(order[start : start + stretch], key=lengths.__getitem__)
-        batches += [part[i : i + batch_size] for i in range(0, len(part), batch_size)]
-    for i in torch.randperm(len(batches), generator=generator).tolist():
-        yield batches[i]
+def _states(
+    prepared: Prepared, folder: Path, budget: int, note: Callable[[str], None], report: Progress
+) -> dict[str, TaggedStates]:
+    """The data `train`, `dev` and `target-LANGUAGE` with their states."""
+    targets = {f"target-{language}": examples for language, examples in prepared.targets.items()}
+    data = {"train": prepared.train, "dev": prepared.dev, **targets}
+    windows = {name: examples.rows for name, examples in data.items()}
+    model, pad = prepared.encoder.model, prepared.encoder.tokenizer.pad_token_id
+    if torch.cuda.is_available():
+        model.to("cuda")
+    keeping = decide(model, windows, all_layers(prepared.specs, prepared.num_layers), folder, budget)
+    note(f"{keeping}.")
+    total = sum(map(len, windows.values()))
+    states = keep(keeping, model, windows, pad, lambda done: report("Computing hidden states, once", done, total))
+    return {name: as_sentences(data[name], states[name]) for name in data}
 
 
-@torch.no_grad()
-def _predict(group: StackedHeads, data: TaggedStates) -> Tensor:
-    """Label ids for each head of the stack and each word of all sentences, in order: (heads, words)."""
-    predicted = torch.full((len(group.specs), data.starts[-1]), -1, device=data.states.device)
-    for batch in token_budget_batches(data.states.lengths(), 4096):
-        states, mask = data.states.batch(batch, range(data.states.num_layers + 1))
-        positions = data.positions(batch, states.shape[2]).to(states.device)
-        logits = group(states, mask, positions, training=False)
-        predicted[:, data.places(batch).to(states.device)] = logits.argmax(-1)
-    return predicted
+def _row(head: TrainedHead) -> SweepRow:
+    counts = {language: found.numpy() for language, found in head.counts.items()}
+    languages: Mapping[str, list[float]] = head.watched
+    return SweepRow(spec=head.spec, epoch=head.epoch, dev=head.dev_scores, languages=dict(languages), counts=counts)
+
+
+def _weights(folder: Path, key: str) -> Path:
+    return folder / TRAININGS / f"weights-{key}.safetensors"
+
+
+def _checkpoint(prepared: Prepared, missing: list[int], folder: Path) -> Path:
+    """The file of the epochs that are done, by all that they depend on; files of other trainings are deleted."""
+    specs = [asdict(prepared.specs[number]) for number in missing]
+    told = [prepared.encoder.describe(), prepared.data, prepared.settings.as_dict(), prepared.task.labels, specs]
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    path = folder / TRAININGS / f"epoch-{digest}.safetensors"
+    for other in path.parent.glob("*epoch-*.safetensors*"):
+        if other != path:
+            other.unlink()
+    return path

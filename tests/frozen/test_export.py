@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from dlfa_adapters.evaluation.tagger import Tagger
-from dlfa_adapters.sweep import HeadSpec, predict_heads, train_heads
-from dlfa_adapters.sweep.export import add_trained_head
-from dlfa_adapters.sweep.scores import accuracy
-from dlfa_adapters.sweep.stacked import FusionClassifier
+from dlfa_adapters.frozen import HeadSpec, predict_heads, train_heads
+from dlfa_adapters.frozen.export import add_trained_head
+from dlfa_adapters.frozen.scores import accuracy
+from dlfa_adapters.frozen.stacked import FusionClassifier
 from dlfa_adapters.tasks import NER
 
 SPECS = [

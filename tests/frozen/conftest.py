@@ -25,7 +25,7 @@ SENTENCES = [
 @pytest.fixture(scope="session")
 def tagged(encoder):
     """The sentences above with their states; windows of 32 pieces, so that some have more than one."""
-    from dlfa_adapters.sweep import encode_tagged
+    from dlfa_adapters.frozen import encode_tagged
 
     words, tags = ([list(part) for part in column] for column in zip(*SENTENCES, strict=True))
     return encode_tagged(encoder.model, encoder.tokenizer, words, tags, max_length=32, context=16)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from dlfa_adapters.sweep.frozen import TrainedHead
+from dlfa_adapters.frozen.kept import TrainedHead
 
 
 def add_trained_head(

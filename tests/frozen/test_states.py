@@ -2,7 +2,7 @@
 
 import torch
 
-from dlfa_adapters.sweep import compute_states
+from dlfa_adapters.frozen import compute_states
 
 
 def test_states_are_the_models_and_in_order(encoder, tagged):
@@ -35,17 +35,38 @@ def test_the_token_budget_changes_nothing_but_rounding(encoder, tagged):
     assert small.offsets == tagged.states.offsets
 
 
-def test_every_word_has_one_position(tagged):
-    indices = list(range(len(tagged.windows)))
+def test_every_word_has_one_position_and_one_place(tagged):
+    batch = tagged.batch(list(range(len(tagged.windows))))
     total = sum(len(sentence) for sentence in tagged.words)
-    assert len(tagged.positions(indices, 64)) == total == tagged.counts.words_total
+    assert len(batch.positions) == total == tagged.counts.words_total
     assert tagged.counts.n_giant == 1  # the word of 60 letters
-    assert sorted(tagged.places(indices).tolist()) == list(range(total))
-    gold = [tagged.tags[tagged.windows[i].sentence][word] for i in indices for word in tagged.windows[i].words]
+    assert sorted(batch.places.tolist()) == list(range(total))
+    pieces = [piece for window in tagged.windows for piece in window.input_ids]
+    firsts = [w.input_ids[start] for w in tagged.windows for start, _ in w.pieces]
+    assert [pieces[i] for i in batch.positions.tolist()] == firsts
+    gold = [
+        tagged.tags[tagged.windows[i].sentence][word]
+        for i in range(len(tagged.windows))
+        for word in tagged.windows[i].words
+    ]
     in_order = [""] * total
-    for place, tag in zip(tagged.places(indices).tolist(), gold, strict=True):
+    for place, tag in zip(batch.places.tolist(), gold, strict=True):
         in_order[place] = tag
     assert tagged.by_sentence(in_order) == tagged.tags
+
+
+def test_a_batch_without_padding_is_the_padded_one(tagged):
+    order = [2, 0, 1]
+    batch = tagged.batch(order)
+    states, mask, positions = batch.padded()
+    expected, expected_mask = tagged.states.batch(order, range(4))
+    assert torch.equal(states, expected)
+    assert torch.equal(mask, expected_mask)
+    flat = states.flatten(1, 2)
+    assert torch.equal(flat[:, positions], batch.states[:, :, batch.positions].transpose(1, 2))
+    torch.testing.assert_close(
+        batch.states @ batch.mean, (expected.sum(2) / mask.sum(1, keepdim=True)).transpose(1, 2), rtol=0, atol=1e-6
+    )
 
 
 def test_progress_counts_every_window(encoder, tagged):

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from dlfa_adapters.evaluation.metrics import SpanF1, TokenAccuracy
-from dlfa_adapters.sweep.scores import accuracy, span_f1
-from dlfa_adapters.tasks import NER
+from dlfa_adapters.frozen.scores import accuracy, scorer_for, span_f1
+from dlfa_adapters.tasks import NER, POS, XNLI
 
 
 def random_tags(rng, labels, count):
@@ -30,6 +30,19 @@ def test_span_f1_is_the_metrics_on_ill_formed_tags_too(seed):
         assert score == pytest.approx(100 * TokenAccuracy().compute(predictions=head, references=gold)["accuracy"])
 
 
+def test_the_counts_of_a_sentence_are_those_of_the_metrics():
+    rng = random.Random(7)
+    gold = [*random_tags(rng, NER.labels, 30), []]
+    predicted = [[rng.choice(NER.labels) for _ in tags] for tags in gold]
+    ids = torch.tensor([[NER.labels.index(tag) for tags in predicted for tag in tags]])
+    for scorer, metric in ((span_f1, SpanF1()), (accuracy, TokenAccuracy())):
+        counts = scorer(gold, NER.labels).counts(ids)
+        assert counts[0].tolist() == metric.item_counts(predicted, gold).tolist()
+        assert scorer.score(counts.sum(1)).tolist() == pytest.approx(
+            100 * metric.score_of_counts(counts.sum(1).numpy())
+        )
+
+
 def test_by_hand():
     gold = [["B-PER", "I-PER", "O", "I-LOC"], ["I-LOC", "B-LOC"]]
     score = span_f1(gold, NER.labels)
@@ -48,3 +61,14 @@ def test_nothing_to_find_is_zero():
     assert span_f1([["O", "O"]], NER.labels)(torch.zeros(2, 2, dtype=torch.long)) == [0.0, 0.0]
     assert span_f1([], NER.labels)(torch.zeros(1, 0, dtype=torch.long)) == [0.0]
     assert accuracy([], NER.labels)(torch.zeros(1, 0, dtype=torch.long)) == [0.0]
+
+
+def test_not_defined_is_no_number_in_a_study_and_zero_where_heads_are_ranked():
+    scorer = span_f1([["O"]], NER.labels)
+    counts = scorer.counts(torch.zeros(1, 1, dtype=torch.long))
+    assert scorer.score(counts.sum(1)).isnan().all()
+    assert scorer(torch.zeros(1, 1, dtype=torch.long)) == [0.0]
+
+
+def test_the_score_of_a_task():
+    assert (scorer_for(NER), scorer_for(POS), scorer_for(XNLI)) == (span_f1, accuracy, accuracy)

@@ -1,12 +1,9 @@
-"""Many heads as one: their parameters stacked on a leading axis, trained in the same kernels."""
+"""A head on frozen states: which fusion, and the module that has its weights."""
 
-import copy
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, stack_module_state
 
 from dlfa_adapters.fusion import check_fuse_layer, make_fusion, state_indices
 
@@ -97,50 +94,3 @@ def new_head(spec: HeadSpec, hidden_size: int, num_layers: int, num_labels: int)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(spec.seed)
         return FusionClassifier(spec, hidden_size, num_layers, num_labels)
-
-
-class StackedHeads:
-    """Heads of one architecture whose parameters and buffers share tensors with a leading axis of heads.
-
-    Args:
-        specs: Heads of equal architecture.
-        heads: One module for each of them.
-        num_layers: Number of blocks of the encoder.
-
-    Raises:
-        ValueError: If the architectures differ.
-    """
-
-    def __init__(self, specs: Sequence[HeadSpec], heads: Sequence[FusionClassifier], num_layers: int) -> None:
-        if len({spec.architecture for spec in specs}) != 1:
-            raise ValueError(f"Heads that are stacked must have one architecture, got {[s.name for s in specs]}.")
-        self.specs = list(specs)
-        self.indices = [spec.states(num_layers) for spec in specs]
-        self.parameters, self.buffers = stack_module_state(list(heads))
-        self._skeleton = copy.deepcopy(heads[0]).to("meta")
-
-    def __call__(self, states: Tensor, attention_mask: Tensor, positions: Tensor, *, training: bool) -> Tensor:
-        """Logits of every head.
-
-        Args:
-            states: All states of a batch, (layers + 1, batch, seq, width).
-            attention_mask: (batch, seq).
-            positions: See `FusionClassifier`.
-            training: Whether batch statistics are used and the running ones updated.
-
-        Returns:
-            Logits, (heads, items, labels).
-        """
-        self._skeleton.train(training)
-        chosen = torch.stack([states[list(indices)] for indices in self.indices])
-
-        def one(parameters: dict[str, Tensor], buffers: dict[str, Tensor], states: Tensor) -> Tensor:
-            return functional_call(self._skeleton, (parameters, buffers), (states, attention_mask, positions))
-
-        logits: Tensor = torch.vmap(one)(self.parameters, self.buffers, chosen)
-        return logits
-
-    def state_dict(self, head: int) -> dict[str, Tensor]:
-        """Parameters and buffers of one head under the names of `FusionClassifier`, copied."""
-        both = {**self.parameters, **self.buffers}
-        return {name: tensor[head].detach().clone() for name, tensor in both.items()}

@@ -1,0 +1,172 @@
+"""The hidden states of a frozen encoder, without padding: kept in memory or in a file, or computed when asked for."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dlfa_adapters.data.batching import HasInputIds, pad_batch
+
+
+class States(ABC):
+    """Hidden states of a list of windows, some layers of them.
+
+    Attributes:
+        layers: Which states there are, ascending; k is `hidden_states[k]`, `num_layers` is `last_hidden_state`.
+        num_layers: Number of blocks L.
+    """
+
+    layers: tuple[int, ...]
+    num_layers: int
+
+    @property
+    @abstractmethod
+    def device(self) -> torch.device:
+        """Where states are handed out; heads are trained there."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Width of a state."""
+
+    @abstractmethod
+    def lengths(self) -> list[int]:
+        """Number of tokens of each window, special ones included."""
+
+    @abstractmethod
+    def tokens_of(self, indices: Sequence[int]) -> Tensor:
+        """The states of some windows one after the other, in float32: (tokens, layers, width)."""
+
+    def batch(self, indices: Sequence[int], layers: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """States of some windows, padded on the right with zeros.
+
+        Args:
+            indices: Which windows.
+            layers: Which states.
+
+        Returns:
+            States in float32, (len(layers), batch, seq, width), and the attention mask, (batch, seq).
+        """
+        lengths = self.lengths()
+        columns = [self.layers.index(k) for k in layers]
+        tokens = self.tokens_of(indices)[:, columns]
+        rows = torch.nn.utils.rnn.pad_sequence(list(tokens.split([lengths[i] for i in indices])), batch_first=True)
+        mask = torch.arange(rows.shape[1]) < torch.tensor([lengths[i] for i in indices]).unsqueeze(1)
+        return rows.permute(2, 0, 1, 3), mask.long().to(self.device)
+
+
+@dataclass(frozen=True)
+class HiddenStates(States):
+    """States that are kept: in memory, on a GPU, or mapped from a file.
+
+    Attributes:
+        tokens: (tokens, layers, width) in 16 bits, window after window.
+        offsets: Where each window starts in `tokens`; one more entry than windows.
+        layers: See `States`.
+        num_layers: See `States`.
+        target: Where they are handed out; None: where they are kept.
+    """
+
+    tokens: Tensor
+    offsets: list[int]
+    layers: tuple[int, ...]
+    num_layers: int
+    target: torch.device | None = None
+
+    @property
+    def device(self) -> torch.device:
+        """Where they are handed out."""
+        return self.target or self.tokens.device
+
+    @property
+    def width(self) -> int:
+        """Width of a state."""
+        return self.tokens.shape[2]
+
+    def lengths(self) -> list[int]:
+        """Number of tokens of each window, special ones included."""
+        return [stop - start for start, stop in zip(self.offsets, self.offsets[1:], strict=False)]
+
+    def tokens_of(self, indices: Sequence[int]) -> Tensor:
+        """See `States`."""
+        starts = torch.tensor([self.offsets[i] for i in indices])
+        lengths = torch.tensor([self.offsets[i + 1] - self.offsets[i] for i in indices])
+        rows = ranges(starts, lengths).to(self.tokens.device)
+        return self.tokens.index_select(0, rows).to(self.device).float()
+
+
+@dataclass(frozen=True)
+class StreamedStates(States):
+    """States that are computed whenever they are asked for: the encoder runs once in each pass over the data.
+
+    They are rounded to 16 bits as kept ones are, so that a training does not depend on where its states come from.
+
+    Attributes:
+        model: The encoder, in eval mode.
+        windows: What it reads.
+        pad_token_id: The tokenizer's.
+        layers: See `States`.
+        dtype: The 16-bit type.
+    """
+
+    model: Any
+    windows: Sequence[HasInputIds]
+    pad_token_id: int | None
+    layers: tuple[int, ...]
+    dtype: torch.dtype = torch.float16
+
+    @property
+    def num_layers(self) -> int:  # type: ignore[override]
+        """Number of blocks L."""
+        return int(self.model.base_model.config.num_hidden_layers)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the encoder is."""
+        return torch.device(self.model.base_model.device)
+
+    @property
+    def width(self) -> int:
+        """Width of a state."""
+        return int(self.model.base_model.config.hidden_size)
+
+    def lengths(self) -> list[int]:
+        """Number of tokens of each window, special ones included."""
+        return [len(window.input_ids) for window in self.windows]
+
+    def tokens_of(self, indices: Sequence[int]) -> Tensor:
+        """See `States`."""
+        windows = [self.windows[i] for i in indices]
+        return encode(self.model, windows, self.pad_token_id, self.layers).to(self.dtype).float()
+
+
+@torch.no_grad()
+def encode(model: Any, windows: Sequence[HasInputIds], pad_token_id: int | None, layers: Sequence[int]) -> Tensor:
+    """The states of some windows, one after the other without padding.
+
+    Args:
+        model: An encoder (or adapter model, whose heads are left out) in eval mode.
+        windows: What to encode, in one batch.
+        pad_token_id: The tokenizer's.
+        layers: Which states; L stands for `last_hidden_state`.
+
+    Returns:
+        (tokens, layers, width), in the precision of the encoder.
+    """
+    encoder = model.base_model
+    inputs = {name: tensor.to(encoder.device) for name, tensor in pad_batch(windows, pad_token_id).items()}
+    outputs = encoder(**inputs, output_hidden_states=True, return_dict=True)
+    last = encoder.config.num_hidden_layers
+    chosen = [outputs.last_hidden_state if k == last else outputs.hidden_states[k] for k in layers]
+    lengths = torch.tensor([len(window.input_ids) for window in windows])
+    real = ranges(torch.arange(len(windows)) * inputs["input_ids"].shape[1], lengths).to(encoder.device)
+    return torch.stack([state.flatten(0, 1).index_select(0, real) for state in chosen], dim=1)
+
+
+def ranges(starts: Tensor, lengths: Tensor) -> Tensor:
+    """Whole numbers from each start on, as many as its length, one range after the other; (sum of lengths,)."""
+    before = lengths.cumsum(0) - lengths
+    return torch.arange(int(lengths.sum())) + (starts - before).repeat_interleave(lengths)

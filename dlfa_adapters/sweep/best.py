@@ -1,0 +1,69 @@
+"""The best head of a frozen sweep as a run, which `dlfa predict` and `dlfa evaluate` take like any other."""
+
+from pathlib import Path
+
+from dlfa_adapters.evaluation.metrics import metrics_for
+from dlfa_adapters.frozen.export import add_trained_head
+from dlfa_adapters.runs import Run, write_run
+from dlfa_adapters.runs.folder import remove_drafts
+from dlfa_adapters.sweep.frozen import trained_head
+from dlfa_adapters.sweep.prepare import Prepared
+from dlfa_adapters.sweep.results import SweepResult, SweepRow
+from dlfa_adapters.training.finish import HEAD_OPTIONS, language_names
+
+BEST = "best"
+
+
+def save_best(prepared: Prepared, result: SweepResult) -> Run:
+    """Write the run folder `best` of the head that is best on source dev.
+
+    Args:
+        prepared: The sweep; the head is put on its encoder.
+        result: Its scores.
+    """
+    return save_head(prepared, result, result.best(), prepared.out / BEST)
+
+
+def save_head(prepared: Prepared, result: SweepResult, row: SweepRow, out: Path) -> Run:
+    """Write the run folder of any head of a frozen sweep.
+
+    Args:
+        prepared: The sweep.
+        result: Its scores.
+        row: The head.
+        out: The run folder.
+
+    Raises:
+        RunError: If the sweep has no such head, or its weights are gone.
+    """
+    task, settings, model = prepared.task, prepared.settings, prepared.encoder.model
+    head = trained_head(prepared, row)
+    encoder = prepared.encoder.describe()
+    add_trained_head(model, task.name, head, task.labels, head_type=task.kind)
+    told = model.heads[task.name].config
+    described = {name: prepared.data[name] for name in ("train", "dev")}
+    config = {
+        "task": task.name,
+        "labels": list(task.labels),
+        "encoder": encoder,
+        "head": {"name": task.name, **{name: told[name] for name in HEAD_OPTIONS}},
+        "windows": {"max_length": settings.max_length, "context": settings.context, "pooling": settings.pooling},
+        "tuning": str(prepared.tuning),
+        "model": {"saved": "head"},
+        "seed": row.spec.seed,
+        "training": {
+            **settings.as_dict(),
+            "fuse_layer": list(row.spec.fuse_layer),
+            "best": f"epoch {row.epoch}",
+            "picked_on": f"{language_names(result.sources)} dev, among {len(result.rows)} heads of a sweep",
+            "dev_scores": row.dev,
+        },
+        "data": described,
+        "metrics": {
+            "name": metrics_for(task)[0].main_score,
+            "dev": {result.sources[0]: round(row.dev_score, 4)},
+            "test": {language: round(score, 4) for language, score in row.scores().items()},
+        },
+    }
+    remove_drafts(out)
+    return write_run(out, config, lambda folder: model.save_head(str(folder / "head"), task.name))

@@ -1,0 +1,94 @@
+"""What M models say about the same data, in one forward pass for all of them."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from itertools import accumulate
+
+import torch
+from torch import Tensor
+
+from dlfa_adapters.data.batching import token_budget_batches
+from dlfa_adapters.data.pooling import pool_batch
+from dlfa_adapters.frozen.scores import scorer_for
+from dlfa_adapters.sweep.ensemble_batches import Batch, DeviceRows
+from dlfa_adapters.training.dataset import TaggedExamples, TextExamples
+
+_MAX_TOKENS = 65536
+"""Pieces that all members together read at once: 1.3 GB of states for 12 layers of width 384 in float32."""
+
+
+class Questions:
+    """Data that members are asked about again and again.
+
+    Args:
+        examples: Rows with their gold labels.
+        padding: What batches are padded with.
+        device: Where the rows are kept.
+
+    Attributes:
+        rows: The rows on the device.
+    """
+
+    def __init__(self, examples: TaggedExamples | TextExamples, padding: int, device: torch.device) -> None:
+        self.rows, self._examples = DeviceRows(examples.rows, padding, device), examples
+        tagging = isinstance(examples, TaggedExamples)
+        by_sentence: list[list[str]] = examples.gold if tagging else [[label] for label in examples.gold]
+        self._starts = [0, *accumulate(map(len, by_sentence))]
+        self._scorer = scorer_for(examples.task)(by_sentence, examples.task.labels)
+
+    @property
+    def count(self) -> int:
+        """Words, or texts."""
+        return self._starts[-1]
+
+    @torch.no_grad()
+    def ask(self, members: int, logits_of: Callable[[Batch], Tensor], precision: str) -> Tensor:
+        """The label id that each model gives to each word or text, in the order of the data.
+
+        Args:
+            members: How many models there are.
+            logits_of: From a batch to logits, (members, items, labels).
+            precision: `fp32` or `bf16`, see `in_precision`.
+
+        Returns:
+            (members, words).
+        """
+        device = self.rows.device
+        found = torch.zeros(members, self.count, dtype=torch.long, device=device)
+        order = token_budget_batches(self.rows.lengths, max(1, _MAX_TOKENS // members))
+        for chosen, batch in zip(order, self.rows.batches(order), strict=True):
+            with in_precision(device, precision):
+                logits = logits_of(batch)
+            if isinstance(self._examples, TaggedExamples):
+                by_piece = logits.view(members, *batch.ids.shape, -1).permute(1, 2, 0, 3).flatten(2)
+                pieces = [self._examples.windows[i].pieces for i in chosen]
+                by_word = pool_batch(by_piece, pieces, self._examples.pooling)  # type: ignore[arg-type]
+                logits = by_word.view(len(by_word), members, -1).transpose(0, 1)
+            found[:, self._places(chosen).to(device)] = logits.argmax(-1)
+        return found
+
+    def score(self, ids: Tensor) -> tuple[Tensor, list[float]]:
+        """What the answers are worth.
+
+        Args:
+            ids: From `ask`, (members, words).
+
+        Returns:
+            Counts by sentence or text, (members, items, counts) on the CPU, and the main score of each in percent.
+        """
+        counts = self._scorer.counts(ids)
+        scores = self._scorer.score(counts.sum(1)).nan_to_num(0.0).tolist()
+        return counts.to("cpu", torch.int32), [round(score, 4) for score in scores]
+
+    def _places(self, rows: list[int]) -> Tensor:
+        """Where the words of windows, or texts, stand among all."""
+        if not isinstance(self._examples, TaggedExamples):
+            return torch.tensor(rows, dtype=torch.long)
+        windows = [self._examples.windows[i] for i in rows]
+        places = [self._starts[window.sentence] + word for window in windows for word in window.words]
+        return torch.tensor(places, dtype=torch.long)
+
+
+def in_precision(device: torch.device, precision: str) -> AbstractContextManager[object]:
+    """The context in which a model computes: bfloat16 where it is safe, or float32 throughout."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")

@@ -1,0 +1,79 @@
+"""One file for each training of a sweep, whole or not there, by which a sweep that was killed goes on."""
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from dlfa_adapters.frozen import HeadSpec
+from dlfa_adapters.runs.whole import write_whole
+from dlfa_adapters.sweep.prepare import Prepared
+from dlfa_adapters.sweep.results import SweepRow
+
+_NO_MATTER = ("fuse_layer", "micro_batch_size", "compile", "report_to")
+"""Settings that do not change what comes out."""
+
+
+class RowFiles:
+    """The finished trainings of a sweep, in a folder.
+
+    A file holds scores and counts of one training and a hash of all that it depends on. One that is damaged, or was
+    written for other data, settings or another encoder, does not count.
+
+    Args:
+        folder: Where they are; it is made with the first one.
+        prepared: The sweep.
+    """
+
+    def __init__(self, folder: Path, prepared: Prepared) -> None:
+        self.folder, self.specs = folder, prepared.specs
+        settings = {name: value for name, value in prepared.settings.as_dict().items() if name not in _NO_MATTER}
+        described = [prepared.encoder.describe(), prepared.data, settings, str(prepared.tuning), prepared.task.labels]
+        self._sweep = json.dumps(described, sort_keys=True, default=str)
+
+    def missing(self) -> list[int]:
+        """Numbers of the trainings that have no file yet."""
+        return [number for number in range(len(self.specs)) if self.read(number) is None]
+
+    def read(self, number: int) -> SweepRow | None:
+        """A finished training; None if it is not finished."""
+        try:
+            with safe_open(self._path(number), "numpy") as file:
+                about = json.loads(file.metadata()["row"])
+                if about["identity"] != self._identity(number):
+                    return None
+                counts = {language: file.get_tensor(str(i)) for i, language in enumerate(about["languages"])}
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError):
+            return None
+        return SweepRow(
+            spec=self.specs[number],
+            epoch=about["epoch"],
+            dev=about["dev"],
+            languages=about["languages"],
+            counts=counts,
+        )
+
+    def write(self, number: int, row: SweepRow) -> None:
+        """Write a finished training."""
+        about: dict[str, Any] = {"epoch": row.epoch, "dev": row.dev, "languages": row.languages}
+        about["identity"] = self._identity(number)
+        counts = {str(i): np.ascontiguousarray(row.counts[language]) for i, language in enumerate(row.languages)}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with write_whole(self._path(number)) as draft:
+            save_file(counts, str(draft), metadata={"row": json.dumps(about)})
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"training-{self.key(number)}.safetensors"
+
+    def key(self, number: int) -> str:
+        """What tells the training from all others: the same wherever it stands in a sweep."""
+        return self._identity(number)[:16]
+
+    def _identity(self, number: int) -> str:
+        spec: HeadSpec = self.specs[number]
+        return hashlib.sha256(f"{self._sweep} {json.dumps(asdict(spec), sort_keys=True)}".encode()).hexdigest()

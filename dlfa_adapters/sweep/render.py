@@ -1,0 +1,111 @@
+"""The table of a sweep as rows of text, for the terminal and for Markdown."""
+
+from collections.abc import Iterator
+
+from dlfa_adapters.evaluation.compare import Difference
+from dlfa_adapters.evaluation.intervals import LEVEL
+from dlfa_adapters.evaluation.render import NO_VALUE, Rows, markdown_table
+from dlfa_adapters.evaluation.report import Estimate
+from dlfa_adapters.sweep.results import SweepResult
+from dlfa_adapters.sweep.table import Line, SweepTable
+from dlfa_adapters.training.finish import language_names
+
+INTERVAL = f"{100 * LEVEL:.0f} %"
+"""Title of the column of intervals."""
+
+
+def header(table: SweepTable, group: str) -> list[str]:
+    """Column titles of `rows`."""
+    against = [f"against {name}" for name in table.compared]
+    return ["", "epoch", "dev", table.groups[group].title, INTERVAL, *against]
+
+
+def rows(table: SweepTable, group: str) -> Rows:
+    """A row a variant: dev, mean over the languages of a group, differences to baseline and control."""
+    return [
+        [
+            line.name,
+            f"{line.epoch:.1f}",
+            _spread(line.dev, line.dev_spread),
+            _spread(line.means[group].value, line.spread[group]),
+            _interval(line.means[group]),
+            *(_difference(line.against[group].get(name)) for name in table.compared),
+        ]
+        for line in table.lines
+    ]
+
+
+def language_header(lines: list[Line]) -> list[str]:
+    """Column titles of `language_rows`."""
+    return ["", *(line.name for line in lines)]
+
+
+def language_rows(table: SweepTable, lines: list[Line]) -> Rows:
+    """A row a language, a column a variant: the mean over seeds; the mean over each group below."""
+    names = list(table.lines[0].languages)
+    found = [[name, *(_value(line.languages[name].value) for line in lines)] for name in names]
+    return found + [
+        [group.title, *(_value(line.means[group.name].value) for line in lines)] for group in table.groups.values()
+    ]
+
+
+def notes(result: SweepResult, table: SweepTable) -> list[str]:
+    """What a reader of the table has to know."""
+    seeds = max(line.seeds for line in table.lines)
+    best = result.best()
+    told = [
+        f"{table.title} in percent, mean over {seeds} seeds ± their standard deviation"
+        if seeds > 1
+        else f"{table.title} in percent, one seed: differences that are smaller than those between seeds mean nothing",
+        f"[low, high]: {100 * LEVEL:.0f} % percentile bootstrap over the items of each language, {table.resamples:,} "
+        "resamples, the same items for all heads; not over seeds",
+        f"{language_names(result.sources)} dev chooses each head's epoch and the best head: {best.spec.name} "
+        f"(seed {best.spec.seed}, epoch {best.epoch}, dev {best.dev_score:.2f}); target languages choose nothing",
+    ]
+    if result.control in table.compared:
+        told.append(
+            f"{result.control}, the control, fuses the last layer with itself, and equation (4) then gives that layer "
+            "whatever the weight: it equals `last` by algebra, and what lies between the two is the noise of the runs"
+        )
+    return told
+
+
+def markdown(result: SweepResult, table: SweepTable) -> str:
+    """The whole table as Markdown."""
+    about = result.about
+    encoder = about.get("encoder", {}).get("name", "")
+    lines = [f"# Sweep: {result.task.name}, {encoder}, {result.tuning}", ""]
+    for name, group in table.groups.items():
+        lines += [f"## {group.title}: {', '.join(group.languages)}", ""]
+        lines += [*markdown_table(header(table, name), rows(table, name)), ""]
+    lines += ["## By language", "", *_by_language(table)]
+    return "\n".join([*lines, *(f"- {note}." for note in notes(result, table))]) + "\n"
+
+
+def _by_language(table: SweepTable) -> Iterator[str]:
+    """A line a variant here: a page has room for many lines, not for many columns."""
+    names = list(table.lines[0].languages)
+    yield from markdown_table(
+        ["", *names], [[line.name, *(_value(line.languages[name].value) for name in names)] for line in table.lines]
+    )
+    yield ""
+
+
+def _spread(value: float | None, spread: float | None) -> str:
+    return _value(value) + (f" ± {spread:.1f}" if spread is not None else "")
+
+
+def _interval(estimate: Estimate) -> str:
+    return NO_VALUE if estimate.low is None else f"[{estimate.low:.1f}, {estimate.high:.1f}]"
+
+
+def _difference(found: Difference | None) -> str:
+    if found is None or found.difference is None:
+        return ""
+    if found.low is None:
+        return f"{found.difference:+.1f}"
+    return f"{found.difference:+.1f} [{found.low:+.1f}, {found.high:+.1f}]"
+
+
+def _value(value: float | None) -> str:
+    return NO_VALUE if value is None else f"{value:.1f}"

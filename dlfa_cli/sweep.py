@@ -1,0 +1,228 @@
+"""`dlfa sweep`: the baseline, every fuse layer and what else is asked for, several seeds each, in one table."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dlfa_adapters.sweep import Prepared, Sweep
+
+_HEADS, _DATA, _STEPS, _MACHINE = "Heads", "Data", "Steps", "Machine"
+
+
+def sweep(
+    task: Annotated[
+        str, typer.Argument(help="ner, pos, xnli, pawsx, topic, sentiment; or any name, with the labels of the data.")
+    ],
+    train_source: Annotated[
+        str | None,
+        typer.Option(
+            "--train", help="A file, a folder, hub:NAME or samples:NAME; default: samples.", rich_help_panel=_DATA
+        ),
+    ] = None,
+    dev_source: Annotated[
+        str | None, typer.Option("--dev", help="Likewise, in the same language.", rich_help_panel=_DATA)
+    ] = None,
+    target_source: Annotated[
+        str | None,
+        typer.Option("--data", "-d", help="Languages to score; default: those of --train.", rich_help_panel=_DATA),
+    ] = None,
+    split: Annotated[str, typer.Option(help="Split of --data: test, dev.", rich_help_panel=_DATA)] = "test",
+    languages: Annotated[
+        str | None, typer.Option(help="Only these of --data, e.g. de,ru,sw.", rich_help_panel=_DATA)
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Items a language to score.", rich_help_panel=_DATA)] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language", "-l", help="Of train and dev; default: en, or what a file's name says.", rich_help_panel=_DATA
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(help="Where a known task's data have other labels: `data`, `task`.", rich_help_panel=_DATA),
+    ] = None,
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="`offline` (from the package index), a folder, or a name on the hub.")
+    ] = "offline",
+    tuning: Annotated[
+        str, typer.Option("--tuning", "-t", help="features: the encoder is frozen; full, lora, ...: one a head.")
+    ] = "features",
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder; default: runs/TASK-sweep.")] = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Replace another sweep in the folder.")] = False,
+    layers: Annotated[
+        str | None,
+        typer.Option("--layers", "-k", help="Which D_k, e.g. 4-9 or 1,7; default: all.", rich_help_panel=_HEADS),
+    ] = None,
+    extra: Annotated[
+        str | None,
+        typer.Option(
+            "--with",
+            help="Besides, e.g. gates,branches:7,nested:10-7-4: gates, branches, norms, init, reductions, nested, "
+            "layers, mix, concat, controls.",
+            rich_help_panel=_HEADS,
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Seeds of each head.", rich_help_panel=_HEADS)] = 3,
+    seed: Annotated[int, typer.Option(help="The first one.", rich_help_panel=_HEADS)] = 0,
+    gate: Annotated[
+        str | None, typer.Option(help="product, or attention (features: the default).", rich_help_panel=_HEADS)
+    ] = None,
+    reduction: Annotated[float, typer.Option(help="Inner width of the fusion.", rich_help_panel=_HEADS)] = 4,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the data.", rich_help_panel=_STEPS)] = None,
+    within: Annotated[
+        float,
+        typer.Option(
+            help="Keep the first epoch within so many points of the best on source dev; 0: the best.",
+            rich_help_panel=_STEPS,
+        ),
+    ] = 0.0,
+    lr: Annotated[float | None, typer.Option(help="Learning rate of the encoder.", rich_help_panel=_STEPS)] = None,
+    head_lr: Annotated[
+        float | None, typer.Option(help="Learning rate of fusion and classifier.", rich_help_panel=_STEPS)
+    ] = None,
+    batch_size: Annotated[int, typer.Option(help="Items in a step.", rich_help_panel=_STEPS)] = 32,
+    max_length: Annotated[int, typer.Option(help="Pieces in a window or text.", rich_help_panel=_STEPS)] = 128,
+    context: Annotated[
+        int, typer.Option(help="Pieces that windows of a long sentence share.", rich_help_panel=_STEPS)
+    ] = 64,
+    state_budget: Annotated[
+        str, typer.Option(help="Most disk for hidden states; beyond it they are not kept.", rich_help_panel=_MACHINE)
+    ] = "20GB",
+    at_once: Annotated[
+        int | None, typer.Option(help="Fine-tuned models side by side; default: as fit.", rich_help_panel=_MACHINE)
+    ] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="Of fine-tuning: bf16, fp16, fp32.", rich_help_panel=_MACHINE)
+    ] = None,
+    plots: Annotated[
+        bool | None, typer.Option("--plots/--no-plots", help="Default: if matplotlib is installed.")
+    ] = None,
+    by_language: Annotated[bool, typer.Option("--by-language", help="Print the table of languages too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print sweep.json on stdout.")] = False,
+) -> None:
+    """Train the last layer alone and D_1, D_2, ... side by side, and compare them over languages.
+
+    Prints for each head the score on source dev, the mean over the target languages with the spread over seeds and a
+    bootstrap interval, and the differences to `last` and to the control. A sweep that was cut short goes on when it is
+    called again; with more heads or seeds only those are trained. Examples:
+
+    `dlfa sweep ner`
+
+    `dlfa sweep ner --train panx/ --seeds 5 --epochs 4 --within 2 --with gates,controls --out runs/panx`
+
+    `dlfa sweep xnli --train train-en.tsv --dev dev-en.tsv --data xnli/ --languages de,ru,sw`
+
+    `dlfa sweep pos --tuning full --train udpos/ --seeds 2`
+    """
+    given = {
+        "train_data": train_source, "dev_data": dev_source, "target_data": target_source, "split": split,
+        "languages": languages.split(",") if languages else None, "limit": limit, "language": language,
+        "labels": labels, "model": model, "tuning": tuning, "out": out, "restart": restart,
+        "extra": extra.split(",") if extra else (), "seeds": seeds, "seed": seed, "gate": gate,
+        "reduction": reduction, "epochs": epochs, "within": within, "learning_rate": lr, "head_learning_rate": head_lr,
+        "batch_size": batch_size, "max_length": max_length, "context": context, "at_once": at_once,
+        "precision": precision, "plots": plots,
+    }  # fmt: skip
+    done = _run(task, layers, state_budget, given)
+    if done is None:
+        return
+    if as_json:
+        typer.echo((done.folder / "sweep.json").read_text("utf-8"), nl=False)
+    else:
+        show(done, by_language)
+
+
+def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]) -> "Sweep | None":
+    """Sweep; None in all processes but the main one."""
+    from dlfa_cli.ranks import see_one_gpu
+    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+
+    screen = errors_console()
+    see_one_gpu()
+    with screen.status("Starting (loading PyTorch and adapters)"):
+        from dlfa_adapters.frozen.keep import parse_bytes
+        from dlfa_adapters.sweep import run_sweep
+        from dlfa_adapters.sweep.variants import parse_layers
+        from dlfa_adapters.training.distributed import is_main
+
+        quiet_libraries()
+    screen.quiet = not is_main()
+    chosen = parse_layers(layers) if layers else None
+    budget = parse_bytes(state_budget)
+    with progress_bars(screen) as progress:
+        done = run_sweep(
+            task,
+            layers=chosen,
+            state_budget=budget,
+            on_start=lambda prepared: announce(screen, prepared),
+            note=lambda text: screen.print(text, markup=False, soft_wrap=True),
+            progress=progress,
+            **given,
+        )
+    return done if is_main() else None
+
+
+def announce(screen: "Console", prepared: "Prepared") -> None:
+    """Say on stderr what is going to be trained."""
+    settings, names = prepared.settings, list(dict.fromkeys(spec.name for spec in prepared.specs))
+    items = sum(len(examples.gold) for examples in prepared.targets.values())
+    lines = [
+        f"Encoder: {prepared.encoder.origin}",
+        f"Tuning: {prepared.tuning} ({prepared.tuning.summary})",
+        f"Heads: {len(prepared.specs)}, {len(prepared.specs) // len(names)} seeds of {', '.join(names)}",
+        f"Data: {len(prepared.train.gold):,} items in {', '.join(prepared.sources)}; dev {len(prepared.dev.gold):,}; "
+        f"scored: {items:,} in {', '.join(prepared.targets)}",
+        f"Steps: {settings.epochs} epochs, batch {settings.batch_size}, learning rate {settings.head_learning_rate:g}; "
+        "kept: "
+        + (f"the first epoch within {settings.within:g} points of the best" if settings.within else "the best epoch")
+        + " on dev",
+    ]
+    for line in lines:
+        screen.print(line, markup=False, soft_wrap=True)
+
+
+def show(done: "Sweep", by_language: bool) -> None:
+    """Print the table, what to know about it, and what to do next."""
+    from dlfa_adapters.sweep import render
+    from dlfa_cli.screen import results_console
+
+    console, table = results_console(), done.table
+    group = next(iter(table.groups))
+    best = done.result.best().spec.name
+    header, rows = render.header(table, group), render.rows(table, group)
+    if console.width < 110:  # without the intervals of the means, which sweep.md has
+        interval = header.index(render.INTERVAL)
+        header, *rows = ([*row[:interval], *row[interval + 1 :]] for row in (header, *rows))
+    _print(console, header, rows, bold=best)
+    if by_language:
+        for start in range(0, len(table.lines), 13):
+            lines = table.lines[start : start + 13]
+            _print(console, render.language_header(lines), render.language_rows(table, lines))
+    for note in render.notes(done.result, table):
+        console.print(f"{note}.", markup=False)
+    files = ", ".join(["sweep.json", "sweep.md", *(path.name for path in done.plots)])
+    console.print(f"\nSaved in {done.folder}: {files}", soft_wrap=True)
+    if done.best is not None:
+        folder = done.best.folder
+        predict = f'  dlfa predict {folder} "…"\n' if done.result.task.kind == "tagging" else ""
+        console.print(f"The best head:\n\n{predict}  dlfa evaluate {folder} --data DATA", soft_wrap=True)
+
+
+def _print(console: "Console", header: list[str], rows: list[list[str]], bold: str | None = None) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for i, title in enumerate(header):
+        table.add_column(
+            title.replace(" ", "\n", 1) if len(title) > 8 else title,
+            justify="left" if i == 0 else "right",
+            no_wrap=True,
+        )
+    for row in rows:
+        table.add_row(*row, style="bold" if row[0] == bold else "")
+    console.print(table)

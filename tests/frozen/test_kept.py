@@ -1,0 +1,75 @@
+"""Which epoch is kept, and going on after an epoch as if nothing had happened."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlfa_adapters.frozen import HeadSpec, TrainedHead, train_heads
+from dlfa_adapters.frozen.kept import Epoch
+from dlfa_adapters.frozen.scores import accuracy
+from dlfa_adapters.tasks import NER
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(0, 8).map(float), min_size=1, max_size=9), st.sampled_from([0.0, 1.0, 2.0, 20.0]))
+def test_the_first_epoch_within_so_many_points_of_the_best(scores, within):
+    head = TrainedHead(HeadSpec(name="x"))
+    for number, score in enumerate(scores, 1):
+        head.after_epoch(number, score, within, lambda n=number, s=score: Epoch(n, s, {}))
+    expected = next(i for i, score in enumerate(scores, 1) if score >= max(scores) - within)
+    assert (head.epoch, head.dev_score, head.dev_scores) == (expected, scores[expected - 1], scores)
+    assert within or len(head.epochs) == 1  # no weights are held that can no longer be kept
+
+
+def test_without_dev_data_the_last_epoch_is_kept(tagged):
+    [head] = train_heads([HeadSpec(name="last", fusion="last")], tagged, None, NER.labels, accuracy, epochs=3)
+    assert (head.epoch, head.dev_scores) == (3, [])
+
+
+SPECS = [
+    HeadSpec(name="D_2", fuse_layer=(2,), gate="attention"),
+    HeadSpec(name="D_1", fuse_layer=(1,), gate="attention", seed=1),
+    HeadSpec(name="mix", fusion="scalar_mix"),
+]
+OPTIONS = {"epochs": 4, "learning_rate": 1e-2, "batch_size": 3, "within": 30.0}
+
+
+class KilledError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("step", [1, 4, 7, 12], ids=lambda step: f"step {step}")
+def test_a_training_that_was_cut_short_goes_on_to_the_same_bits(step, tagged, tmp_path):
+    data = (SPECS, tagged, tagged, NER.labels, accuracy)
+    whole = train_heads(*data, **OPTIONS, watch={"de": tagged})
+    path, steps = tmp_path / "epoch.safetensors", []
+
+    def kill(done, total):
+        steps.append(total)
+        if len(steps) == step:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        train_heads(*data, **OPTIONS, watch={"de": tagged}, checkpoint=path, on_progress=kill)
+    assert path.is_file() == (step > 3)  # three steps are an epoch
+    steps = []
+    again = train_heads(
+        *data, **OPTIONS, watch={"de": tagged}, checkpoint=path, on_progress=lambda *step: steps.append(step)
+    )
+    assert steps == [(1, 12)] * 12  # those that were done are reported too
+    for one, two in zip(whole, again, strict=True):
+        assert (one.epoch, one.dev_scores, one.watched) == (two.epoch, two.dev_scores, two.watched)
+        assert torch.equal(one.counts["de"], two.counts["de"])
+        for name, value in one.state_dict.items():
+            assert torch.equal(value, two.state_dict[name]), name
+
+
+def test_the_checkpoint_of_other_heads_is_not_gone_on_from(tagged, tmp_path):
+    path = tmp_path / "epoch.safetensors"
+    data = (tagged, tagged, NER.labels, accuracy)
+    train_heads(SPECS, *data, **OPTIONS, checkpoint=path)
+    [alone] = train_heads(SPECS[:1], *data, **OPTIONS)
+    [again] = train_heads(SPECS[:1], *data, **OPTIONS, checkpoint=path)
+    assert alone.dev_scores == again.dev_scores
+    assert torch.equal(alone.state_dict["classifier.weight"], again.state_dict["classifier.weight"])

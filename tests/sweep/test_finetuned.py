@@ -1,0 +1,181 @@
+"""A sweep of fine-tuned encoders: stacked or one after another, cut short or not, it ends with the same rows."""
+
+import dataclasses
+
+import pytest
+import torch
+from finetuned_data import prepared, still_folder
+from safetensors.numpy import load_file, save_file
+
+import dlfa_adapters.sweep.finetuned as module
+from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.sweep.finetuned import finetuned_sweep
+from dlfa_adapters.sweep.finetuned_files import RowFiles
+from dlfa_adapters.sweep.finetuned_memory import bytes_per_member, how_many_at_once
+
+
+@pytest.fixture(scope="module")
+def still(tiny_folder, tmp_path_factory):
+    return still_folder(tiny_folder, tmp_path_factory.mktemp("still") / "encoder")
+
+
+@pytest.fixture(scope="module")
+def sweep(still, tmp_path_factory):
+    """Two seeds of `last`, D_2 and D_3."""
+    return prepared(still, tmp_path_factory.mktemp("out"), seeds=2)
+
+
+@pytest.fixture(scope="module")
+def rows(sweep, tmp_path_factory):
+    return finetuned_sweep(sweep, tmp_path_factory.mktemp("rows"), at_once=3)
+
+
+@pytest.fixture(scope="module")
+def one_seed(still, tmp_path_factory):
+    """`last`, D_2 and D_3."""
+    return prepared(still, tmp_path_factory.mktemp("out"))
+
+
+@pytest.fixture(scope="module")
+def first_rows(rows):
+    return [row for row in rows if row.spec.seed == 0]
+
+
+def assert_same(found, expected):
+    assert [row.spec for row in found] == [row.spec for row in expected]
+    for one, two in zip(found, expected, strict=True):
+        assert one.dev == pytest.approx(two.dev)
+        assert one.epoch == two.epoch
+        assert one.languages.keys() == two.languages.keys()
+        for language, scores in one.languages.items():
+            assert scores == pytest.approx(two.languages[language])
+            assert (one.counts[language] == two.counts[language]).all()
+
+
+def test_one_after_another_gives_the_same_rows(one_seed, first_rows, tmp_path):
+    notes = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "why_not_stackable", lambda model: "because")
+        alone = finetuned_sweep(one_seed, tmp_path, note=notes.append)
+    assert notes == ["3 runs, one after another: because."]
+    assert_same(alone, first_rows)
+    assert {language: len(counts) for language, counts in alone[0].counts.items()} == {"de": 5, "sw": 2}
+    assert all(len(scores) == 3 for scores in alone[0].languages.values())
+    assert sorted(path.name for path in tmp_path.glob("*run-*")) == []  # neither run folders nor checkpoints stay
+
+
+def test_runs_of_one_seed_stand_side_by_side(sweep, rows, tmp_path, monkeypatch):
+    stacks = []
+    start = module.start_ensemble
+    monkeypatch.setattr(module, "start_ensemble", lambda *args: stacks.append(args[1]) or start(*args))
+    notes, steps = [], []
+    found = finetuned_sweep(sweep, tmp_path, at_once=2, note=notes.append, progress=lambda *step: steps.append(step))
+    assert [[(spec.name, spec.seed) for spec in stack] for stack in stacks] == [
+        [("last", 0)], [("D_2", 0), ("D_3", 0)], [("last", 1)], [("D_2", 1), ("D_3", 1)],
+    ]  # fmt: skip
+    assert notes == ["6 runs, 2 at once."]
+    assert {total for _, _, total in steps} == {sum(done for _, done, _ in steps)} == {6 * 2 * 3}
+    assert_same(found, rows)
+
+
+def test_what_is_finished_is_not_trained_again(one_seed, first_rows, tmp_path, monkeypatch):
+    finetuned_sweep(one_seed, tmp_path, at_once=3)
+    files = RowFiles(tmp_path, one_seed)
+    cut, other = (tmp_path / f"training-{files.key(number)}.safetensors" for number in (1, 2))
+    cut.write_bytes(cut.read_bytes()[:200])
+    # written for another sweep
+    save_file(load_file(other), other, metadata={"row": '{"identity": "0", "epoch": 1, "dev": [1], "languages": {}}'})
+    trained = []
+    start = module.start_ensemble
+    monkeypatch.setattr(module, "start_ensemble", lambda *args: trained.extend(args[1]) or start(*args))
+    notes = []
+    assert_same(finetuned_sweep(one_seed, tmp_path, at_once=3, note=notes.append), first_rows)
+    assert sorted(one_seed.specs.index(spec) for spec in trained) == [1, 2]
+    assert notes == ["2 runs, 2 at once; 1 are there already."]
+    trained.clear()
+    finetuned_sweep(one_seed, tmp_path)
+    assert trained == []
+    changed = dataclasses.replace(one_seed, settings=dataclasses.replace(one_seed.settings, learning_rate=1e-3))
+    finetuned_sweep(changed, tmp_path, at_once=3)
+    assert len(trained) == 3
+
+
+def test_a_stack_that_is_too_large_is_halved(one_seed, first_rows, tmp_path, monkeypatch):
+    sizes = []
+    train = module.train_ensemble
+
+    def small_memory(ensemble, *args, **options):
+        sizes.append(len(ensemble))
+        if len(ensemble) > 1:
+            raise torch.OutOfMemoryError("out of memory")
+        return train(ensemble, *args, **options)
+
+    monkeypatch.setattr(module, "train_ensemble", small_memory)
+    assert_same(finetuned_sweep(one_seed, tmp_path, at_once=3), first_rows)
+    assert sizes == [3, 1, 2, 1, 1]
+
+
+def test_a_run_that_diverges_is_named_and_the_others_stay(one_seed, first_rows, tmp_path, monkeypatch):
+    train = module.train_ensemble
+
+    def with_one_bad(ensemble, *args, **options):
+        with torch.no_grad():
+            ensemble.encoder.leaves["up.weight"][1, 0, 0, 0] = torch.nan
+        return train(ensemble, *args, **options)
+
+    monkeypatch.setattr(module, "train_ensemble", with_one_bad)
+    with pytest.raises(RunError, match=r"in D_2 \(seed 0: from step 1 on\); the other runs"):
+        finetuned_sweep(one_seed, tmp_path, at_once=3)
+    monkeypatch.undo()
+    notes = []
+    assert_same(finetuned_sweep(one_seed, tmp_path, at_once=3, note=notes.append), first_rows)
+    assert notes == ["1 runs, 1 at once; 2 are there already."]
+
+
+def test_a_run_by_itself_that_diverges_is_named_too(still, tmp_path):
+    wild = prepared(still, tmp_path / "out", "freeze:1", learning_rate=1e30, max_grad_norm=0.0)
+    wild.specs[:] = wild.specs[:1]
+    with pytest.raises(RunError, match=r"in last \(seed 0: The .* step \d+\b.*\); the other runs are kept"):
+        finetuned_sweep(wild, tmp_path / "rows")
+    assert not [path for path in tmp_path.rglob("run-*")]
+
+
+@pytest.mark.parametrize("options", [{"every": 2}, {"patience": 1}])
+def test_evaluations_within_epochs_are_refused(options, sweep, tmp_path):
+    changed = dataclasses.replace(sweep, settings=dataclasses.replace(sweep.settings, **options))
+    with pytest.raises(ConfigError, match="leave --every and --patience out"):
+        finetuned_sweep(changed, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("tuning", "options", "reason"),
+    [
+        ("full", {}, None),
+        ("freeze:1", {}, "only --tuning full is stacked, not freeze:1"),
+        ("full", {"gradient_checkpointing": True}, "gradient checkpointing"),
+        ("full", {"micro_batch_size": 2}, "added up from smaller ones"),
+        ("full", {"classifier": "bilstm"}, "other classifiers"),
+    ],
+)
+def test_what_is_trained_one_after_another(tuning, options, reason, still, tmp_path):
+    why = module._why_not_stacked(prepared(still, tmp_path, tuning, **options))
+    assert (why is None) if reason is None else reason in why
+
+
+def test_how_many_fit(sweep, monkeypatch):
+    with pytest.raises(ConfigError, match="at least one model at once, got 0; type --at-once 1"):
+        how_many_at_once(sweep, 6, torch.device("cpu"), 0)
+    assert how_many_at_once(sweep, 6, torch.device("cpu"), None) == 1
+    assert how_many_at_once(sweep, 6, torch.device("cpu"), 9) == 6
+    model = sweep.encoder.model
+    table = model.base_model.embeddings.word_embeddings.weight.numel() * 4
+    cuda, rows = torch.device("cuda"), sweep.train.rows
+    each = bytes_per_member(model.config, rows, batch_size=4, precision="fp32", device=cuda)
+    assert each > 16 * sum(p.numel() for p in model.base_model.encoder.parameters())
+    assert each < bytes_per_member(model.config, rows, batch_size=8, precision="fp32", device=cuda)
+    free = round((table + 3.5 * each) / 0.85)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free, free))
+    assert how_many_at_once(sweep, 6, cuda, None) == 3
+    assert how_many_at_once(sweep, 2, cuda, None) == 2
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (0, free))
+    assert how_many_at_once(sweep, 6, cuda, None) == 1

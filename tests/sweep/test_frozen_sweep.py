@@ -1,0 +1,249 @@
+"""A whole sweep of a tiny frozen encoder: scores, files, the best head as a run, and going on after `kill -9`."""
+
+import json
+import os
+import signal
+
+import numpy as np
+import pytest
+import torch
+
+from dlfa_adapters.errors import ConfigError, MissingExtraError, RunError
+from dlfa_adapters.evaluation.evaluate import predict_run
+from dlfa_adapters.evaluation.scores import scores_for
+from dlfa_adapters.sweep import run_sweep
+from dlfa_adapters.sweep.saved import read_rows
+from dlfa_adapters.tasks import NER
+
+TRAIN = [
+    "Anna/B-PER met/O Bob/B-PER in/O Rome/B-LOC", "Rome/B-LOC fell/O", "Bob/B-PER", "no/O name/O here/O",
+    "the/O Red/B-ORG Fox/I-ORG met/O in/O Oslo/B-LOC", "New/B-LOC York/I-LOC is/O far/O", "in/O Oslo/B-LOC",
+    "Ann/B-PER Lee/I-PER saw/O Acme/B-ORG",
+]  # fmt: skip
+FILES = {
+    "en/train": TRAIN, "en/dev": TRAIN[:5], "en/test": TRAIN[2:],
+    "de/test": ["Anna/B-PER traf/O Bob/B-PER in/O Rom/B-LOC", "Rom/B-LOC fiel/O", "kein/O Name/O"],
+    "sw/test": ["Anna/B-PER alikutana/O na/O Bob/B-PER", "Roma/B-LOC"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    for name, sentences in FILES.items():
+        path = folder / f"{name}.tsv"
+        path.parent.mkdir(exist_ok=True)
+        lines = ["\n".join(pair.replace("/", "\t") for pair in sentence.split()) for sentence in sentences]
+        path.write_text("\n\n".join(lines) + "\n", "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sweep(data, tiny_folder):
+    """sweep(out, ...): a small sweep of NER."""
+
+    def run(out, **options):
+        given = {
+            "train_data": data, "model": str(tiny_folder), "seeds": 2, "epochs": 3, "batch_size": 3, "plots": False,
+            "extra": ["mix"], "head_learning_rate": 1e-2,
+        }  # fmt: skip
+        return run_sweep("ner", out=out, **{**given, **options})
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def done(sweep, tmp_path_factory):
+    return sweep(tmp_path_factory.mktemp("runs") / "ner-sweep", within=5.0, plots=True)
+
+
+def test_every_head_seed_epoch_and_language_is_there(done):
+    names = [(row.spec.name, row.spec.seed) for row in done.result.rows]
+    assert names == [(name, seed) for name in ("last", "D_1", "D_2", "D_3", "mix") for seed in (0, 1)]
+    for row in done.result.rows:
+        assert len(row.dev) == 3
+        assert row.dev_score >= max(row.dev) - 5.0
+        assert {language: len(scores) for language, scores in row.languages.items()} == {"de": 3, "en": 3, "sw": 3}
+        assert {language: len(counts) for language, counts in row.counts.items()} == {"de": 3, "en": 6, "sw": 2}
+    assert done.result.control == "D_3"
+
+
+def test_the_counts_are_those_of_the_kept_epoch(done):
+    score = scores_for(NER)[0]
+    for row in done.result.rows:
+        for language, counts in row.counts.items():
+            of_counts = 100 * float(score.score(counts.sum(0)))
+            np.testing.assert_allclose(row.languages[language][row.epoch - 1], of_counts, atol=1e-4)
+
+
+def test_the_best_head_is_a_run_that_predicts_what_was_scored(done, data):
+    config = done.best.config
+    best = done.result.best()
+    assert (config["seed"], config["training"]["best"]) == (best.spec.seed, f"epoch {best.epoch}")
+    assert config["head"]["fuse_layer"] == (list(best.spec.fuse_layer) or None)
+    assert "English dev, among 10 heads" in config["training"]["picked_on"]
+    predicted = predict_run(done.best, data, languages=["de", "sw"])
+    score = scores_for(NER)[0]
+    for language in predicted.languages:
+        counts = score.counts(language.predicted, language.gold)
+        assert counts.tolist() == best.counts[language.language].tolist()
+
+
+def test_what_is_saved(done):
+    whole = json.loads((done.folder / "sweep.json").read_text("utf-8"))
+    assert whole["metric"] == "span F1 (lenient)"
+    assert whole["data"]["targets"]["languages"]["de"]["items"] == 3
+    assert whole["settings"]["within"] == 5.0
+    assert len(whole["heads"]) == 10
+    assert [line["name"] for line in whole["table"]["lines"]] == ["last", "D_1", "D_2", "D_3", "mix"]
+    for read, row in zip(read_rows(done.folder), done.result.rows, strict=True):
+        assert (read.spec, read.epoch) == (row.spec, row.epoch)
+        np.testing.assert_allclose(read.languages["sw"], row.languages["sw"], atol=1e-4)
+    assert "| D_2 |" in (done.folder / "sweep.md").read_text("utf-8")
+    for path in done.plots:
+        assert path.read_text("utf-8").rstrip().endswith("</svg>")
+    assert [path.name for path in done.plots] == ["layers.svg", "languages.svg"]
+    left = {path.name for path in done.folder.iterdir()}
+    assert left == {"plan.json", "sweep.json", "sweep.md", "layers.svg", "languages.svg", "states", "trainings", "best"}
+    assert not list((done.folder / "trainings").glob("*epoch*"))
+
+
+def test_only_what_is_missing_is_trained(done, sweep, monkeypatch):
+    from dlfa_adapters.frozen import compute
+
+    monkeypatch.setattr(compute, "encode", lambda *args: pytest.fail("the states are there"))
+    stages, told = [], []
+    options = {"extra": ["gates:1", "mix"], "seeds": 3, "progress": lambda *step: stages.append(step)}
+    more = sweep(done.folder, within=5.0, note=told.append, **options)
+    assert "10 of 18 heads are there already." in told
+    assert {stage for stage, _, _ in stages if stage.startswith("Training")} == {"Training 8 heads side by side"}
+    new = {(row.spec.name, row.spec.seed): row for row in more.result.rows}
+    assert [row.spec.name for row in more.result.rows][-6:] == ["D_1 product"] * 3 + ["mix"] * 3
+    for row in done.result.rows:
+        assert row.dev == new[row.spec.name, row.spec.seed].dev
+
+
+def test_another_sweep_in_its_place_is_refused(done, sweep, tmp_path):
+    with pytest.raises(RunError, match="holds a sweep with epochs=3, not 4; give another folder with --out"):
+        sweep(done.folder, within=5.0, epochs=4)
+    with pytest.raises(RunError, match="holds a sweep with other data"):
+        sweep(done.folder, within=5.0, languages=["de"])
+    (tmp_path / "note.txt").write_text("a user's", "utf-8")
+    with pytest.raises(ConfigError, match="exists and is not a sweep"):
+        sweep(tmp_path)
+
+
+@pytest.mark.parametrize("place", ["states", "training", "second epoch", "the end of training"])
+def test_after_kill_9_it_goes_on_and_ends_with_the_same_scores(place, sweep, tmp_path_factory, whole):
+    """A forked process kills itself; another one finishes."""
+    stage, step = {
+        "states": ("Computing hidden states, once", 2), "training": ("Training", 1), "second epoch": ("Training", 5),
+        "the end of training": ("Training", 9),
+    }[place]  # fmt: skip
+    folder = tmp_path_factory.mktemp("killed") / "sweep"
+    seen = []
+
+    def kill(name, done, total):
+        seen.append(name)
+        if name.startswith(stage) and sum(1 for n in seen if n == name) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    child = os.fork()
+    if child == 0:
+        try:
+            sweep(folder, progress=kill)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    assert not (folder / "sweep.json").exists()
+    again = sweep(folder)
+    for one, two in zip(whole.result.rows, again.result.rows, strict=True):
+        assert (one.spec, one.epoch, one.dev, one.languages) == (two.spec, two.epoch, two.dev, two.languages)
+    assert again.best.config["metrics"] == whole.best.config["metrics"]
+    assert not [path for path in folder.rglob(".*")]
+
+
+@pytest.fixture(scope="module")
+def whole(sweep, tmp_path_factory):
+    return sweep(tmp_path_factory.mktemp("whole") / "sweep")
+
+
+def test_a_damaged_training_is_trained_again(whole, sweep):
+    path = next((whole.folder / "trainings").glob("training-*"))
+    path.write_bytes(path.read_bytes()[:-1])
+    stages = []
+    sweep(whole.folder, progress=lambda *step: stages.append(step[0]))
+    assert "Training 1 heads side by side" in stages
+
+
+def test_texts(tiny_folder, tmp_path):
+    """A sentence task, with pairs; the encoder runs in every epoch."""
+    pairs = [("Anna met Bob", "Bob met Anna"), ("Rome fell", "Rome stands"), ("in Oslo", "in Rome"), ("no", "yes")]
+    labels = ["entailment", "contradiction", "neutral", "contradiction"]
+    items = [(*pair, label) for pair, label in zip(pairs, labels, strict=True)] * 3
+    told = []
+    done = run_sweep(
+        "xnli", train_data=items, dev_data=items[:4], target_data=items[:6], languages=["de"], language="en", seeds=1,
+        model=str(tiny_folder), epochs=2, out=tmp_path / "xnli", plots=False, state_budget=0, note=told.append,
+    )  # fmt: skip
+    assert "once in every epoch" in " ".join(told)
+    assert done.table.title == "accuracy"
+    assert done.result.rows[0].counts["de"].shape == (6, 2)
+    assert done.table.line("D_1").means["targets"].low is not None
+    assert not (tmp_path / "xnli" / "states").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fuse_layer": 2}, "name them with --layers"),
+        ({"dev_data": "none"}, "needs dev data"),
+        ({"pooling": "mean"}, "first piece"),
+        ({"train_data": [(["a"], ["O"])] * 3, "dev_data": [(["a"], ["O"])], "language": "en"}, "with --data"),
+        ({"seeds": 0}, "at least one seed"),
+    ],
+)
+def test_refusals(options, message, sweep, tmp_path):
+    with pytest.raises(ConfigError, match=message):
+        sweep(tmp_path / "sweep", **options)
+
+
+def test_plots_need_matplotlib_only_when_they_are_asked_for(sweep, tmp_path, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'dlfa-adapters\[plots\]'"):
+        sweep(tmp_path / "sweep", plots=True)
+    assert not (tmp_path / "sweep").exists()
+    told = []
+    done = sweep(tmp_path / "sweep", plots=None, seeds=1, epochs=1, extra=(), layers=[1], note=told.append)
+    assert done.plots == []
+    assert "dlfa-adapters[plots]" in told[-1]
+
+
+def test_the_table_on_the_screen_and_the_json(done, data, tiny_folder, monkeypatch):
+    from typer.testing import CliRunner
+
+    from dlfa_cli.main import app
+
+    arguments = [
+        "sweep", "ner", "--train", str(data), "--model", str(tiny_folder), "--seeds", "2", "--epochs", "3",
+        "--batch-size", "3", "--head-lr", "1e-2", "--within", "5", "--with", "mix", "--no-plots",
+        "--out", str(done.folder),
+    ]  # fmt: skip
+    threads = torch.get_num_threads()
+    found = CliRunner().invoke(app, [*arguments, "--by-language"], catch_exceptions=False)
+    torch.set_num_threads(threads)
+    assert found.exit_code == 0
+    text = " ".join(found.stdout.split())
+    for expected in (
+        "against",
+        "targets (without en)",
+        "D_2",
+        "by algebra",
+        f"dlfa predict {done.folder / 'best'}",
+    ):
+        assert expected in text, expected
+    assert " sw " in text
+    found = CliRunner().invoke(app, [*arguments, "--json"], catch_exceptions=False)
+    assert json.loads(found.stdout)["best"]["name"] == done.result.best().spec.name

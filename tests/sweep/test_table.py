@@ -1,0 +1,167 @@
+"""The table of a sweep: means, spread and paired intervals, against sums by hand and against `compare`."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dlfa_adapters.evaluation.compare import compare
+from dlfa_adapters.evaluation.predictions import Predicted, Predictions
+from dlfa_adapters.frozen import HeadSpec
+from dlfa_adapters.sweep.plots import series
+from dlfa_adapters.sweep.render import header, language_header, language_rows, markdown, notes, rows
+from dlfa_adapters.sweep.results import SweepResult, SweepRow
+from dlfa_adapters.sweep.table import make_table
+from dlfa_adapters.tasks import POS
+
+LANGUAGES = ("en", "de", "sw")
+LENGTHS = {"en": [4, 3], "de": [5, 1, 4], "sw": [2, 8]}
+
+
+def row(name, seed, right, layers=(), dev=(50.0, 60.0), **spec):
+    """A head with so many right words in each sentence of each language."""
+    counts = {x: np.stack([np.array(right[x]), np.array(LENGTHS[x])], 1) for x in LANGUAGES}
+    languages = {x: [0.0, 100 * sum(right[x]) / sum(LENGTHS[x])] for x in LANGUAGES}
+    fusion = "last" if name == "last" else "dlfa"
+    spec = HeadSpec(name=name, seed=seed, fusion=fusion, fuse_layer=layers, **spec)
+    return SweepRow(spec=spec, epoch=2, dev=list(dev), languages=languages, counts=counts)
+
+
+RIGHT = {
+    ("last", 0): {"en": [2, 2], "de": [1, 1, 2], "sw": [1, 2]},
+    ("last", 1): {"en": [2, 3], "de": [2, 1, 2], "sw": [1, 4]},
+    ("D_1", 0): {"en": [4, 3], "de": [4, 0, 3], "sw": [2, 5]},
+    ("D_1", 1): {"en": [4, 2], "de": [4, 1, 4], "sw": [2, 4]},
+    ("D_2", 0): {"en": [2, 2], "de": [1, 1, 2], "sw": [1, 2]},
+    ("D_2", 1): {"en": [2, 3], "de": [2, 1, 2], "sw": [1, 4]},
+}
+
+
+@pytest.fixture(scope="module")
+def result():
+    layers = {"last": (), "D_1": (1,), "D_2": (2,)}
+    found = [
+        row(name, seed, right, layers[name], (50, 60 + seed + 5 * (name == "D_1")))
+        for (name, seed), right in RIGHT.items()
+    ]
+    return SweepResult(task=POS, tuning="features", num_layers=2, sources=["en"], rows=found)
+
+
+@pytest.fixture(scope="module")
+def table(result):
+    return make_table(result, resamples=400)
+
+
+def share(name, seed, language):
+    return 100 * sum(RIGHT[name, seed][language]) / sum(LENGTHS[language])
+
+
+def test_means_and_spread_are_those_by_hand(table):
+    line = table.line("D_1")
+    targets = [(share("D_1", s, "de") + share("D_1", s, "sw")) / 2 for s in (0, 1)]
+    assert (line.seeds, line.epoch, line.dev) == (2, 2.0, 65.5)
+    assert line.dev_spread == pytest.approx(math.sqrt(0.5))
+    assert line.means["targets"].value == pytest.approx(sum(targets) / 2)
+    assert line.spread["targets"] == pytest.approx(np.std(targets, ddof=1))
+    assert line.languages["sw"].value == pytest.approx((share("D_1", 0, "sw") + share("D_1", 1, "sw")) / 2)
+    assert line.means["all"].value == pytest.approx(np.mean([share("D_1", s, x) for s in (0, 1) for x in LANGUAGES]))
+    low, high = line.means["targets"].low, line.means["targets"].high
+    assert low < line.means["targets"].value < high
+    assert list(table.groups)[:2] == ["targets", "all"]
+
+
+def test_differences_are_paired(table):
+    against = table.line("D_1").against["targets"]
+    expected = table.line("D_1").means["targets"].value - table.line("last").means["targets"].value
+    assert set(against) == {"last", "D_2"}
+    assert against["last"].difference == pytest.approx(expected)
+    assert against["last"].low <= expected <= against["last"].high
+    control = table.line("D_2").against["targets"]["last"]  # what both got right is the same
+    assert (control.difference, control.low, control.high, control.p_value) == (0, 0, 0, 1)
+    assert table.line("last").against["targets"].keys() == {"D_2"}
+
+
+def test_with_one_seed_the_difference_and_its_interval_are_those_of_compare(result):
+    rows = [row for row in result.rows if row.spec.seed == 0 and row.spec.name != "D_2"]
+    table = make_table(SweepResult(task=POS, tuning="features", num_layers=2, sources=["en"], rows=rows), resamples=300)
+
+    def predictions(name):
+        right = RIGHT[name, 0]
+        languages = [
+            Predicted(
+                language=x, kind="tagging", ids=[str(i) for i in range(len(LENGTHS[x]))],
+                inputs=[["w"] * n for n in LENGTHS[x]], gold=[["NOUN"] * n for n in LENGTHS[x]],
+                placeholder=[False] * len(LENGTHS[x]),
+                predicted=[["NOUN"] * r + ["VERB"] * (n - r) for r, n in zip(right[x], LENGTHS[x], strict=True)],
+            )
+            for x in LANGUAGES
+        ]  # fmt: skip
+        return Predictions(name=name, task=POS, source_languages=["en"], languages=languages)
+
+    both = compare(predictions("last"), predictions("D_1"), resamples=300)
+    expected = both.means[0].scores["accuracy"]
+    found = table.line("D_1").against["targets"]["last"]
+    assert found.difference == pytest.approx(100 * expected.difference)
+    # `compare` draws for more scores at once, from the same numbers: the resamples are the same
+    assert (found.low, found.high) == pytest.approx((100 * expected.low, 100 * expected.high))
+    assert found.p_value == pytest.approx(expected.p_value)
+
+
+def test_a_language_without_a_score_is_left_out_of_the_mean(result):
+    empty = [
+        SweepRow(
+            spec=r.spec, epoch=r.epoch, dev=r.dev, languages=r.languages, counts={**r.counts, "sw": r.counts["sw"] * 0}
+        )
+        for r in result.rows
+    ]
+    table = make_table(SweepResult(task=POS, tuning="full", num_layers=2, sources=["en"], rows=empty), resamples=50)
+    line = table.line("D_1")
+    assert line.languages["sw"].value is None
+    assert line.languages["sw"].low is None
+    assert line.means["targets"].value == pytest.approx(line.languages["de"].value)
+
+
+def test_the_best_head_is_chosen_on_dev_by_the_mean_over_seeds(result):
+    assert (result.best().spec.name, result.best().spec.seed) == ("D_1", 1)
+    lucky = row("D_2", 2, RIGHT["D_2", 0], (2,), (0, 66.5))
+    with_lucky = SweepResult(task=POS, tuning="features", num_layers=2, sources=["en"], rows=[*result.rows, lucky])
+    assert with_lucky.best().spec.name == "D_1"
+
+
+def test_rows_of_text(result, table):
+    titles, found = header(table, "targets"), rows(table, "targets")
+    assert titles == ["", "epoch", "dev", "targets (without en)", "95 %", "against last", "against D_2"]
+    assert [cells[0] for cells in found] == ["last", "D_1", "D_2"]
+    assert found[1][:4] == ["D_1", "2.0", "65.5 ± 0.7", "72.5 ± 3.5"]
+    assert found[1][5].startswith("+30.0 [")
+    assert found[2][5] == "+0.0 [+0.0, +0.0]"
+    assert found[0][5] == ""
+    assert language_header(table.lines) == ["", "last", "D_1", "D_2"]
+    assert language_rows(table, table.lines)[2] == ["sw", "40.0", "65.0", "40.0"]
+
+
+def test_the_notes_say_what_must_be_known(result, table):
+    text = " ".join(notes(result, table))
+    for expected in ("2 seeds", "not over seeds", "English dev", "D_1 (seed 1, epoch 2, dev 66.00)", "by algebra"):
+        assert expected in text, expected
+    text = markdown(result, table)
+    assert "| D_1 | 2.0 | 65.5 ± 0.7 |" in text
+    assert "## By language" in text
+
+
+def test_what_is_one_line_in_a_plot():
+    specs = [
+        ("last", ()),
+        ("D_1", (1,)),
+        ("D_12", (12,)),
+        ("D_1 product", (1,)),
+        ("layer 1", (1,)),
+        ("D_1 r=1", (1,)),
+        ("D_2-1", (2, 1)),
+    ]
+    found = [row(name, 0, RIGHT["last", 0], layers) for name, layers in specs]
+    result = SweepResult(task=POS, tuning="features", num_layers=12, sources=["en"], rows=found)
+    assert series(result) == {
+        "D_k": {1: "D_1", 12: "D_12"}, "D_k product": {1: "D_1 product"}, "layer k": {1: "layer 1"},
+        "D_k r=1": {1: "D_1 r=1"},
+    }  # fmt: skip
