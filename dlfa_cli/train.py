@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dlfa_cli.machine import PANEL, Compile, GradientCheckpointing, Precision, ReportTo
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from dlfa_adapters.runs import Run
     from dlfa_adapters.training import Plan
 
-_HEAD, _STEPS, _MACHINE = "Head", "Steps", "Machine"
+_HEAD, _STEPS = "Head", "Steps"
 
 
 def train(
@@ -49,8 +51,18 @@ def train(
         Path | None, typer.Option(help="Go on with the training of this run folder that was cut short.")
     ] = None,
     fuse_layer: Annotated[
-        list[int] | None,
-        typer.Option("--fuse-layer", "-k", help="Layer to fuse; several times for several.", rich_help_panel=_HEAD),
+        list[str] | None,
+        typer.Option(
+            "--fuse-layer", "-k", help="Layer to fuse, several times for several; auto: chosen.", rich_help_panel=_HEAD
+        ),
+    ] = None,
+    parallel: Annotated[
+        str | None,
+        typer.Option(help="For -k auto: a file of sentences, TAB, translations, to choose by.", rich_help_panel=_HEAD),
+    ] = None,
+    target_text: Annotated[
+        str | None,
+        typer.Option(help="For -k auto: a file of text in a target language, to choose by.", rich_help_panel=_HEAD),
     ] = None,
     fusion: Annotated[str, typer.Option(help="dlfa, last, layer, scalar_mix, concat.", rich_help_panel=_HEAD)] = "dlfa",
     gate: Annotated[
@@ -63,6 +75,11 @@ def train(
     pooling: Annotated[
         str, typer.Option(help="Piece that carries a word's label: first, last, mean.", rich_help_panel=_HEAD)
     ] = "first",
+    classifier: Annotated[
+        str, typer.Option(help="linear, or bilstm: a two-layer LSTM above the fusion.", rich_help_panel=_HEAD)
+    ] = "linear",
+    lstm_hidden: Annotated[int, typer.Option(help="Its units a direction.", rich_help_panel=_HEAD)] = 256,
+    lstm_dropout: Annotated[float, typer.Option(help="Between its layers.", rich_help_panel=_HEAD)] = 0.1,
     epochs: Annotated[int | None, typer.Option(help="Passes over the data.", rich_help_panel=_STEPS)] = None,
     max_steps: Annotated[int, typer.Option(help="Stop after so many steps.", rich_help_panel=_STEPS)] = -1,
     lr: Annotated[float | None, typer.Option(help="Learning rate.", rich_help_panel=_STEPS)] = None,
@@ -71,6 +88,10 @@ def train(
     ] = None,
     batch_size: Annotated[int, typer.Option(help="Items in a step, over all processes.", rich_help_panel=_STEPS)] = 32,
     warmup: Annotated[float, typer.Option(help="Share of steps.", rich_help_panel=_STEPS)] = 0.1,
+    within: Annotated[
+        float,
+        typer.Option(help="features: keep the first epoch within so many points of the best.", rich_help_panel=_STEPS),
+    ] = 0.0,
     patience: Annotated[
         int, typer.Option(help="Stop after so many evaluations that are no better; 0: never.", rich_help_panel=_STEPS)
     ] = 0,
@@ -84,16 +105,12 @@ def train(
         int, typer.Option(help="Pieces that windows of a long sentence share.", rich_help_panel=_STEPS)
     ] = 64,
     micro_batch: Annotated[
-        int | None, typer.Option(help="Items at once; less takes less memory.", rich_help_panel=_MACHINE)
+        int | None, typer.Option(help="Items at once; less takes less memory.", rich_help_panel=PANEL)
     ] = None,
-    precision: Annotated[
-        str | None, typer.Option(help="bf16, fp16, fp32; default: bf16 on a GPU.", rich_help_panel=_MACHINE)
-    ] = None,
-    gradient_checkpointing: Annotated[
-        bool, typer.Option("--gradient-checkpointing", help="Less memory, more time.", rich_help_panel=_MACHINE)
-    ] = False,
-    compile: Annotated[bool, typer.Option("--compile", help="torch.compile.", rich_help_panel=_MACHINE)] = False,
-    report_to: Annotated[str, typer.Option(help="none, tensorboard, wandb.", rich_help_panel=_MACHINE)] = "none",
+    precision: Precision = None,
+    gradient_checkpointing: GradientCheckpointing = False,
+    compile: Compile = False,
+    report_to: ReportTo = "none",
     as_json: Annotated[bool, typer.Option("--json", help="Print run.json on stdout.")] = False,
 ) -> None:
     """Train on labels in one language; the best checkpoint on dev data of that language is kept.
@@ -106,25 +123,38 @@ def train(
 
     `dlfa train xnli --train xtreme/ --model xlm-roberta-base --tuning full --fuse-layer 11`
 
+    `dlfa train pos --tuning features --fusion scalar_mix --classifier bilstm`
+
     `dlfa train --resume runs/mine`
 
     `torchrun --nproc-per-node 2 -m dlfa_cli train ner --tuning full`
     """
     given = {
         "train_data": train_source, "dev_data": dev_source, "language": language, "labels": labels, "model": model,
-        "tuning": tuning, "out": out, "fuse_layer": tuple(fuse_layer) if fuse_layer else None, "fusion": fusion,
-        "gate": gate, "branches": branches, "norm": norm, "init": init, "reduction": reduction, "pooling": pooling,
+        "tuning": tuning, "out": out, "fuse_layer": _layers(fuse_layer or []), "parallel": parallel,
+        "target_text": target_text, "fusion": fusion, "gate": gate, "branches": branches,
+        "norm": norm, "init": init, "reduction": reduction, "pooling": pooling,
+        "classifier": classifier, "lstm_hidden": lstm_hidden, "lstm_dropout": lstm_dropout,
         "epochs": epochs, "max_steps": max_steps, "learning_rate": lr, "head_learning_rate": head_lr,
-        "batch_size": batch_size, "warmup": warmup, "patience": patience, "every": every, "seed": seed,
-        "max_length": max_length,
-        "context": context, "micro_batch_size": micro_batch, "precision": precision,
-        "gradient_checkpointing": gradient_checkpointing, "compile": compile, "report_to": report_to,
+        "batch_size": batch_size, "warmup": warmup, "within": within, "patience": patience, "every": every,
+        "seed": seed, "max_length": max_length, "context": context, "micro_batch_size": micro_batch,
+        "precision": precision, "gradient_checkpointing": gradient_checkpointing, "compile": compile,
+        "report_to": report_to,
     }  # fmt: skip
     run = _run(task, resume, given)
     if run is not None and as_json:
         typer.echo(json.dumps(run.config, ensure_ascii=False, indent=1))
     elif run is not None:
         show(run)
+
+
+def _layers(given: list[str]) -> tuple[int, ...] | str | None:
+    """Layers, `auto`, or None where nothing was given."""
+    if not all(layer.isdecimal() for layer in given) and given != ["auto"]:
+        raise typer.BadParameter(
+            f"expected layer numbers, or auto alone, got {' '.join(given)}", param_hint="--fuse-layer"
+        )
+    return "auto" if given == ["auto"] else tuple(map(int, given)) or None
 
 
 def _run(task: str | None, resume: Path | None, given: dict[str, Any]) -> "Run | None":
@@ -150,36 +180,8 @@ def _run(task: str | None, resume: Path | None, given: dict[str, Any]) -> "Run |
 
 def announce(screen: "Console", plan: "Plan") -> None:
     """Say on stderr what is going to be trained, and what else there is."""
-    import torch
-
-    from dlfa_adapters.tuning import TUNINGS, trainable_share
-
-    settings, head = plan.settings, plan.encoder.model.heads[plan.task.name].config
-    trainable, total = trainable_share(plan.report)
-    layers = f", fuse layer {', '.join(map(str, head['fuse_layer']))}" if head["fuse_layer"] else ""
-    others = ", ".join(name for name in TUNINGS if name != plan.tuning.name)
-    where = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
-    rate = f"learning rate {settings.learning_rate:g}"
-    if settings.head_learning_rate != settings.learning_rate:
-        rate += f", head {settings.head_learning_rate:g}"
-    length = f"{settings.max_steps} steps" if settings.max_steps > 0 else f"{settings.epochs} epochs"
-    lines = [
-        f"Encoder: {plan.encoder.origin}",
-        f"Tuning: {plan.tuning} ({plan.tuning.summary}); there is also {others}",
-        f"Head: {head['fusion']}{layers}, gate {head['gate']}, {len(plan.task.labels)} labels",
-        f"Data: {_data(plan.data['train'])}" + (f"; dev {_data(plan.data['dev'])}" if "dev" in plan.data else ""),
-        f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
-        f"Steps: {length}, batch {settings.batch_size}, {rate}, {settings.precision}; {where}",
-        *plan.notes,
-    ]
-    for line in lines:
+    for line in (*plan.lines(), *plan.notes):
         screen.print(line, markup=False, soft_wrap=True)
-
-
-def _data(described: dict[str, Any]) -> str:
-    languages = described["language"]
-    names = languages if isinstance(languages, str) else ", ".join(languages)
-    return f"{described['source']} ({names}, {described['items']:,} items)"
 
 
 def show(run: "Run") -> None:

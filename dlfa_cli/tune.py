@@ -26,7 +26,7 @@ def tune(
     batch_size: Annotated[list[int] | None, typer.Option(help="Batch sizes to try.")] = None,
     epochs: Annotated[list[int] | None, typer.Option(help="Numbers of epochs to try.")] = None,
     sampler: Annotated[str, typer.Option(help="grid tries all; tpe looks where it was good.")] = "grid",
-    trials: Annotated[int | None, typer.Option(help="How many; default: the whole grid.")] = None,
+    trials: Annotated[int | None, typer.Option(min=1, help="How many; default: the whole grid.")] = None,
     seed: Annotated[int, typer.Option(help="Of the order and of every training.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
 ) -> None:
@@ -65,13 +65,14 @@ def tune(
 
 
 def _show(result: "TuneResult") -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from dlfa_cli.screen import results_console
 
     names = list(result.best.options)
     table = Table(*names, "dev", title="Scores on dev data of the source language")
     for trial in sorted(result.trials, key=lambda trial: -trial.score):
         style = "bold" if trial == result.best else ""
         table.add_row(*(f"{trial.options[name]:g}" for name in names), f"{trial.score:.2f}", style=style)
-    Console(highlight=False).print(table)
+    results_console().print(table)
     typer.echo(f'The best is saved in {result.run.folder}:\n\n  dlfa predict {result.run.folder} "…"')

@@ -100,6 +100,32 @@ def tiny_folder(tmp_path_factory):
     return folder
 
 
+@pytest.fixture
+def registries():
+    """Whatever tasks, fusions and readers a test registers are gone after it."""
+    from dlfa_adapters.data.readers import READERS, TAGGING_FORMATS
+    from dlfa_adapters.data.readers.detect import DETECTORS
+    from dlfa_adapters.fusion import FUSIONS
+    from dlfa_adapters.tasks import TASKS
+
+    before = [(registry, registry.copy()) for registry in (TASKS, FUSIONS, READERS, DETECTORS, TAGGING_FORMATS)]
+    yield
+    for registry, content in before:
+        registry.clear()
+        registry.update(content)
+
+
+@pytest.fixture(scope="module")
+def no_shape_checks():
+    """Whoever traces a model sees sizes that are no numbers, which the checks of shapes take for mistakes."""
+    import jaxtyping
+
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+    torch.compiler.reset()
+
+
 def missing_extra():
     """The first package of the extra `demo` that is not installed, or None."""
     from importlib import metadata

@@ -2,7 +2,8 @@
 
 from dlfa_adapters.fusion.aif import AIF
 from dlfa_adapters.fusion.base import Fusion
-from dlfa_adapters.fusion.build import FUSIONS, make_fusion
+from dlfa_adapters.fusion.bilstm import CLASSIFIERS, BiLSTM, make_bilstm
+from dlfa_adapters.fusion.build import FUSIONS, make_fusion, register_fusion
 from dlfa_adapters.fusion.controls import ConcatMLP, OneLayer, ScalarMix
 from dlfa_adapters.fusion.dlfa import DLFA
 from dlfa_adapters.fusion.norm import MaskedBatchNorm
@@ -10,8 +11,10 @@ from dlfa_adapters.fusion.select import FuseLayer, check_fuse_layer, select_stat
 
 __all__ = [
     "AIF",
+    "CLASSIFIERS",
     "DLFA",
     "FUSIONS",
+    "BiLSTM",
     "ConcatMLP",
     "FuseLayer",
     "Fusion",
@@ -19,7 +22,9 @@ __all__ = [
     "OneLayer",
     "ScalarMix",
     "check_fuse_layer",
+    "make_bilstm",
     "make_fusion",
+    "register_fusion",
     "select_states",
     "state_indices",
 ]

@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from dlfa_adapters.fusion.base import check_sizes, one_of
+from dlfa_adapters.fusion.base import check_mask, check_sizes, one_of, true_or_false
+from dlfa_adapters.fusion.moments import as_bool
 from dlfa_adapters.fusion.norm import NORMS
 
 _IDENTITY_GATE = 0.01  # init="identity": where sigmoid(...) starts
@@ -57,17 +58,19 @@ def mean_over_tokens(
     if mask is None:
         return x.mean(1, keepdim=True), None
     wide = x.to(torch.promote_types(x.dtype, torch.float32))  # a long sum in 16 bits loses its small terms
-    real = (mask != 0).unsqueeze(-1)
-    total = torch.where(real, wide, torch.zeros_like(wide)).sum(1, keepdim=True)
-    mean = total / real.sum(1, keepdim=True).clamp(min=1)
-    return mean.to(x.dtype), (mask != 0).any(1, keepdim=True)
+    real = as_bool(mask).unsqueeze(-1)
+    count = real.sum(1, keepdim=True)
+    mean = torch.where(real, wide, 0).sum(1, keepdim=True) / count.clamp(min=1)
+    return mean.to(x.dtype), count.squeeze(-1) > 0
 
 
 class AIF(nn.Module):
     r"""Attentional Information Fusion (Chen et al. 2022, arXiv 2205.08497, equations (1) to (3)).
 
     $$W_{Global} = \mathrm{BN}(C_{G2}(\mathrm{ReLU}(\mathrm{BN}(C_{G1}(\mathrm{Pool}(W))))))\quad(1)$$
+
     $$W_{Local} = \mathrm{BN}(C_{L2}(\mathrm{ReLU}(\mathrm{BN}(C_{L1}(W)))))\quad(2)$$
+
     $$\mathrm{AIF}(W) = W \odot \sigma(W_{Global} + W_{Local})\quad(3)$$
 
     Args:
@@ -101,6 +104,7 @@ class AIF(nn.Module):
         one_of("branches", branches, ("both", "global", "local"))
         one_of("norm", norm, tuple(NORMS))
         one_of("init", init, ("kaiming", "identity"))
+        true_or_false("mask_padding", mask_padding)
         check_sizes(hidden_size, reduction)
         self.hidden_size, self.init = hidden_size, init
         pooled = {"both": (True, False), "global": (True, True), "local": (False, False)}[branches]
@@ -124,7 +128,9 @@ class AIF(nn.Module):
         self, w: Float[Tensor, "batch seq width"], attention_mask: Shaped[Tensor, "batch seq"] | None = None
     ) -> Float[Tensor, "batch seq width"]:
         r"""$\sigma(W_{Global} + W_{Local})$, in 0..1: the weight of the lower layer when `gate="attention"`."""
-        first, second = (branch(w, attention_mask) for branch in self.branches)
+        check_mask(attention_mask, w.shape[:2])
+        mask = None if attention_mask is None else as_bool(attention_mask)  # once, for all that look at it
+        first, second = (branch(w, mask) for branch in self.branches)
         return torch.sigmoid(first + second).expand_as(w)
 
     def forward(

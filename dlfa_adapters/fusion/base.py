@@ -1,7 +1,10 @@
 """The interface of a fusion: states of some layers in, one state out."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
@@ -14,6 +17,45 @@ def one_of(option: str, value: object, allowed: tuple[str, ...]) -> None:
     """
     if value not in allowed:
         raise ValueError(f"{option} must be one of {', '.join(allowed)}; got {value!r}.")
+
+
+def true_or_false(option: str, value: object) -> None:
+    """Refuse an option's value that only counts as true or false.
+
+    Raises:
+        ValueError: Naming the option and what came.
+    """
+    if not isinstance(value, bool):
+        raise ValueError(f"{option} must be True or False; got {value!r}.")
+
+
+def token_shape(inputs: Mapping[str, Any]) -> torch.Size | None:
+    """The shape of the tokens in a model's arguments, e.g. (batch, seq): of ids, or of embeddings without their width.
+
+    Args:
+        inputs: Arguments by name; without `input_ids` and `inputs_embeds` there is no shape.
+    """
+    ids, embeddings = inputs.get("input_ids"), inputs.get("inputs_embeds")
+    if ids is not None:
+        return ids.shape
+    return None if embeddings is None else embeddings.shape[:-1]
+
+
+def check_mask(attention_mask: Tensor | None, shape: Sequence[Any] | None) -> None:
+    """Refuse a mask that is not one value a token.
+
+    Args:
+        attention_mask: The mask, if there is one.
+        shape: The shape of the tokens, if it is known; its numbers are symbols while a model is exported.
+
+    Raises:
+        ValueError: Naming both shapes.
+    """
+    if attention_mask is not None and shape is not None and tuple(attention_mask.shape) != tuple(shape):
+        raise ValueError(
+            f"attention_mask must have the shape of the tokens, {tuple(shape)}, got {tuple(attention_mask.shape)}; "
+            "give 1 for each real token and 0 for each of padding."
+        )
 
 
 def check_sizes(hidden_size: int, reduction: int | float, num_lower: int = 1) -> None:

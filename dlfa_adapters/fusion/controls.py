@@ -30,10 +30,15 @@ class ScalarMix(Fusion):
 
     Args:
         num_states: L + 1, with the embedding output.
+
+    Raises:
+        ValueError: If it is below 1.
     """
 
     def __init__(self, num_states: int) -> None:
         super().__init__()
+        if num_states < 1:
+            raise ValueError(f"num_states must be the number of layers and one more, at least 1; got {num_states}.")
         self.weights = nn.Parameter(torch.zeros(num_states))
         self.scale = nn.Parameter(torch.ones(()))
 

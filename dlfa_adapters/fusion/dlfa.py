@@ -1,5 +1,6 @@
 """Double Layer Feature Aggregation: equation (4) of the paper, for one lower layer or several."""
 
+import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
@@ -64,7 +65,7 @@ class DLFA(Fusion):
             assert isinstance(aif, AIF)
             w = (lower + fused) / 2
             weight = aif(w, attention_mask) if self.gate == "product" else aif.attention(w, attention_mask)
-            fused = fused + weight * (lower - fused)  # (4), with one multiplication less
+            fused = torch.addcmul(fused, weight, lower - fused)  # (4), with one multiplication less
         return fused
 
     def reset_parameters(self) -> None:

@@ -6,6 +6,9 @@ from typing import Any
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
+from torch.nn import functional
+
+from dlfa_adapters.fusion.moments import Moments, Normalise, as_bool, moments, scale_and_shift
 
 
 class MaskedBatchNorm(nn.Module):
@@ -60,35 +63,25 @@ class MaskedBatchNorm(nn.Module):
             The normalised features in the dtype of `x`; padding is normalised with the same statistics.
         """
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
-        if self.training:
-            centred, var = self._centre(wide, mask)
-        else:
-            centred, var = wide - self.running_mean.to(wide.dtype), self.running_var.to(wide.dtype)
-        scale = self.weight.to(wide.dtype) * torch.rsqrt(var + self.eps)
-        return torch.addcmul(self.bias.to(wide.dtype), centred, scale).to(x.dtype)
+        weight, bias = self.weight.to(wide.dtype), self.bias.to(wide.dtype)
+        running = self.running_mean.to(wide.dtype), self.running_var.to(wide.dtype)
+        if not self.training:  # one kernel
+            flat = functional.batch_norm(wide.flatten(0, 1), *running, weight, bias, eps=self.eps)
+            return flat.view_as(x).to(x.dtype)
+        real = as_bool(x.new_ones(x.shape[:2]) if mask is None else mask).unsqueeze(-1)
+        compiling = torch.compiler.is_compiling()  # the compiler writes a gradient of its own, no worse than ours
+        with torch.set_grad_enabled(compiling and torch.is_grad_enabled()):
+            found = moments(wide, real, *running)
+        self._update(found)
+        if compiling:
+            return scale_and_shift(wide, found.mean, found.var, weight, bias, self.eps).to(x.dtype)
+        return Normalise.apply(wide, weight, bias, real, *found, self.eps).to(x.dtype)
 
-    def _centre(
-        self, x: Float[Tensor, "batch seq width"], mask: Shaped[Tensor, "batch seq"] | None
-    ) -> tuple[Float[Tensor, "batch seq width"], Float[Tensor, " width"]]:
-        """Features minus their mean, and the (biased) variance; the running ones are updated, with the unbiased one."""
-        real = (x.new_ones(x.shape[:2]) if mask is None else mask).unsqueeze(-1) != 0  # (batch, seq, 1)
-        # where() and not a product: what stands in the padding, an infinity say, must not leak in as 0 * inf
-        zero = x.new_zeros(())
-        sums = torch.where(real, x, zero).sum((0, 1))
-        total = over_processes(torch.cat((sums, real.sum().to(x.dtype).unsqueeze(0))))  # one message for both
-        count = total[-1]
-        enough = count >= 2
-        mean = total[:-1] / count.clamp(min=1)
-        centred = x - torch.where(enough, mean, self.running_mean.to(x.dtype))
-        squares = over_processes(torch.where(real, centred, zero).square().sum((0, 1)))
-        self._update(mean.detach(), (squares / (count - 1).clamp(min=1)).detach(), enough)
-        return centred, torch.where(enough, squares / count.clamp(min=1), self.running_var.to(x.dtype))
-
-    def _update(self, mean: Tensor, var: Tensor, enough: Tensor) -> None:
-        for running, new in ((self.running_mean, mean), (self.running_var, var)):
-            step = torch.where(enough, self.momentum * (new.to(running.dtype) - running), torch.zeros_like(running))
-            running.add_(step)
-        self.num_batches_tracked.add_(enough.to(torch.long))
+    @torch.no_grad()
+    def _update(self, found: Moments) -> None:
+        for running, new in ((self.running_mean, found.mean), (self.running_var, found.unbiased)):
+            running.add_(new.to(running.dtype) - running, alpha=self.momentum)
+        self.num_batches_tracked.add_(found.enough)
 
     def reset_parameters(self) -> None:
         """Start again: scale 1, shift 0, running mean 0, running variance 1, no batch seen."""
@@ -117,40 +110,6 @@ class MaskedBatchNorm(nn.Module):
     def extra_repr(self) -> str:
         """What stands in the brackets when the module is printed."""
         return f"{self.width}, eps={self.eps}, momentum={self.momentum}"
-
-
-def over_processes(sums: Tensor) -> Tensor:
-    """The sum of a tensor over all processes that train together, through which gradients flow back to each.
-
-    Args:
-        sums: What this process has; of one shape everywhere.
-
-    Returns:
-        The sum; the tensor itself in a single process.
-    """
-    distributed = torch.distributed
-    if not distributed.is_available() or not distributed.is_initialized() or distributed.get_world_size() == 1:
-        return sums
-    summed: Tensor = _Sum.apply(sums)
-    return summed
-
-
-class _Sum(torch.autograd.Function):
-    """The sum over all processes. Each one's loss depends on it, so the gradient is the sum of all theirs."""
-
-    @staticmethod
-    def forward(ctx: Any, sums: Tensor) -> Tensor:
-        """Add up what the processes have."""
-        summed = sums.clone()
-        torch.distributed.all_reduce(summed)
-        return summed
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        """Add up what the processes' losses ask for."""
-        summed = gradient.clone()
-        torch.distributed.all_reduce(summed)
-        return summed
 
 
 class MaskedLayerNorm(nn.LayerNorm):

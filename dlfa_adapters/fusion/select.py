@@ -6,6 +6,8 @@ from numbers import Integral
 from jaxtyping import Float
 from torch import Tensor
 
+from dlfa_adapters.fusion.build import FUSIONS
+
 FuseLayer = int | tuple[int, ...]
 
 
@@ -49,13 +51,11 @@ def state_indices(fusion: str, fuse_layer: tuple[int, ...], num_layers: int) -> 
         fuse_layer: Checked layers, () where the fusion takes none.
         num_layers: Number of blocks L.
     """
-    if fusion == "last":
-        return (num_layers,)
-    if fusion == "layer":
-        return fuse_layer
-    if fusion == "scalar_mix":
+    states = FUSIONS[fusion].states
+    if states == "all":
         return tuple(range(num_layers + 1))
-    return (*fuse_layer, num_layers)
+    lower = fuse_layer if states.startswith("lower") else ()
+    return lower if states == "lower" else (*lower, num_layers)
 
 
 def select_states(

@@ -82,4 +82,4 @@ class ActivationMixin:
         Stock heads do not, although the `**kwargs` of their models make Trainer believe so.
         """
         heads = [self.heads[name] for name in head_setup(self, None) if name in self.heads]
-        return bool(heads) and all(is_dlfa_head(head) and head.honours_num_items for head in heads)
+        return bool(heads) and all(getattr(head, "honours_num_items", False) for head in heads)

@@ -20,7 +20,7 @@ class FirstTokenPooler(nn.Module):
         return hidden_states[:, 0]
 
 
-def load_encoder_model(location: str) -> Any:
+def load_encoder_model(location: str, *, local_files_only: bool = False) -> Any:
     """Load an encoder as an adapter model, in eval mode and float32.
 
     A folder that was saved from a bare BERT without a pooler is loaded without inventing one, and without the warning
@@ -28,13 +28,14 @@ def load_encoder_model(location: str) -> Any:
 
     Args:
         location: A folder or a name on the hub.
+        local_files_only: Take what is in the cache, and do not ask the hub.
 
     Raises:
         RunError: If the folder's weights do not fit its configuration.
     """
     weights = Path(location) / "model.safetensors"
     if not weights.is_file():
-        return AutoAdapterModel.from_pretrained(location).eval()
+        return AutoAdapterModel.from_pretrained(location, local_files_only=local_files_only).eval()
     state = load_file(weights)
     config = AutoConfig.from_pretrained(location)
     if config.architectures != ["BertModel"] or any("pooler" in name for name in state):

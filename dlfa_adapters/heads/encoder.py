@@ -1,5 +1,6 @@
 """What of an encoder a head depends on: its type, depth and width. Saved with every head, and checked at loading."""
 
+import hashlib
 from typing import Any
 
 from dlfa_adapters.errors import RunError
@@ -17,6 +18,20 @@ def describe_encoder(config: Any) -> dict[str, Any]:
         "hidden_size": config.hidden_size,
         "name": getattr(config, "name_or_path", "") or "",
     }
+
+
+def fingerprint(model: Any) -> str:
+    """A short hash of an encoder: names, shapes and the first 64 values of every weight, without adapters and heads.
+
+    Cheap enough for every load, and different for other weights: retraining moves every tensor.
+    """
+    digest = hashlib.sha256()
+    for name, weight in sorted(model.base_model.named_parameters()):
+        if "adapter" in name or "prompt_tuning" in name or "lora" in name or "prefix_tuning" in name:
+            continue
+        values = weight.detach().flatten()[:64].float().cpu().numpy()
+        digest.update(f"{name} {tuple(weight.shape)}".encode() + values.tobytes())
+    return digest.hexdigest()[:16]
 
 
 def check_encoder(head_name: str, saved: dict[str, Any], config: Any) -> None:

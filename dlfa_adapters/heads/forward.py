@@ -9,6 +9,7 @@ from adapters.context import ForwardContext
 from adapters.heads import MultiHeadOutput
 from transformers.utils import ModelOutput
 
+from dlfa_adapters.fusion.base import check_mask, token_shape
 from dlfa_adapters.heads.composition import adapter_setup, head_inputs, head_setup
 from dlfa_adapters.heads.head import is_dlfa_head
 from dlfa_adapters.heads.refusal import check_composition
@@ -98,7 +99,9 @@ def asking_for_states(forward: Callable[..., Any]) -> Callable[..., Any]:
         needed = any(is_dlfa_head(head) and head.needs_hidden_states for head in heads)
         # Always as a ModelOutput inside: with tuples upstream's DeBERTa drops the hidden states.
         given.update(output_hidden_states=asked or needed, return_dict=True)
-        given[INPUT_ROWS] = _rows(given)
+        shape = token_shape(given)
+        check_mask(given.get("attention_mask"), shape)
+        given[INPUT_ROWS] = None if shape is None else shape[:-1].numel()  # sentences, or sentences times choices
         output = forward(self, **given)
         if not asked:
             output = without_states(output)
@@ -106,14 +109,6 @@ def asking_for_states(forward: Callable[..., Any]) -> Callable[..., Any]:
 
     wrapper.asks_for_states = True  # type: ignore[attr-defined]
     return wrapper
-
-
-def _rows(given: dict[str, Any]) -> int | None:
-    """Number of rows that the encoder sees: sentences, or sentences times choices."""
-    for name, inner_dims in (("input_ids", 1), ("inputs_embeds", 2)):
-        if given.get(name) is not None:
-            return int(given[name].shape[:-inner_dims].numel())
-    return None
 
 
 def without_states(output: Any) -> Any:

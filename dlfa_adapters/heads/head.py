@@ -12,10 +12,11 @@ from transformers.utils import ModelOutput
 
 from dlfa_adapters._version import __version__
 from dlfa_adapters.errors import ConfigError, RunError
-from dlfa_adapters.fusion import FuseLayer, make_fusion, select_states, state_indices
+from dlfa_adapters.fusion import FuseLayer, make_bilstm, make_fusion, select_states, state_indices
+from dlfa_adapters.fusion.base import true_or_false
 from dlfa_adapters.fusion.pooling import POOLINGS, first_real_token
 from dlfa_adapters.heads.encoder import check_encoder, describe_encoder
-from dlfa_adapters.heads.inner import inner_head, with_prompt
+from dlfa_adapters.heads.inner import inner_head, of_width, with_prompt
 from dlfa_adapters.heads.loss import COUNTABLE, items_in, share_of_batch
 from dlfa_adapters.heads.names import check_head_name
 from dlfa_adapters.tasks.fuse_layer import checked_fuse_layer
@@ -32,9 +33,9 @@ FORMAT = 1
 class DLFAHead(PredictionHead):
     """Layer fusion in front of any stock prediction head (Chen et al. 2022, arXiv 2205.08497).
 
-    The head fuses hidden states of the encoder (`dlfa_adapters.fusion`), puts the result where the inner head reads the
-    sequence output, and hands it the fused state of the first real token as `cls_output`. The rest is the inner
-    head's. `config` holds everything that is needed to build the head again.
+    The head fuses hidden states of the encoder (`dlfa_adapters.fusion`), runs an LSTM over the result if it has one,
+    puts it where the inner head reads the sequence output, and hands that the state of the first real token as
+    `cls_output`. The rest is the inner head's. `config` holds everything that is needed to build the head again.
 
     Args:
         model: The model that the head is for.
@@ -50,6 +51,9 @@ class DLFAHead(PredictionHead):
         mask_padding: See `AIF`.
         pooling: Which piece of a word carries its label: `first`, `last` or `mean`. The head does not use it; it is
             kept for those who prepare its input.
+        classifier: `linear`: the inner head alone; `bilstm`: a two-layer bidirectional LSTM in front of it.
+        lstm_hidden: See `BiLSTM`.
+        lstm_dropout: See `BiLSTM`.
         num_labels: Number of labels.
         num_choices: Number of choices, for `multiple_choice`.
         id2label: Label names by id.
@@ -78,6 +82,9 @@ class DLFAHead(PredictionHead):
         init: str = "kaiming",
         mask_padding: bool = True,
         pooling: str = "first",
+        classifier: str = "linear",
+        lstm_hidden: int = 256,
+        lstm_dropout: float = 0.1,
         num_labels: int | None = None,
         num_choices: int | None = None,
         id2label: dict[int, str] | None = None,
@@ -106,15 +113,17 @@ class DLFAHead(PredictionHead):
             "mask_padding": mask_padding,
         }
         layers = checked_fuse_layer(fusion, fuse_layer, self.num_layers)
-        inner = inner_head(model, head_name, inner_head_type, num_labels, num_choices, id2label, inner_options)
+        width = model.config.hidden_size
         try:
-            module = make_fusion(
-                fusion, model.config.hidden_size, num_layers=self.num_layers, num_lower=len(layers), **options
-            )
+            true_or_false("mask_padding", mask_padding)
+            bilstm = make_bilstm(classifier, width, lstm_hidden, lstm_dropout)
+            below = model if bilstm is None else of_width(model, 2 * lstm_hidden)
+            inner = inner_head(below, head_name, inner_head_type, num_labels, num_choices, id2label, inner_options)
+            module = make_fusion(fusion, width, num_layers=self.num_layers, num_lower=len(layers), **options)
         except ValueError as error:
             raise ConfigError(str(error)) from error
         self.indices = state_indices(fusion, layers, self.num_layers)
-        self.fusion, self.inner = module, inner
+        self.fusion, self.bilstm, self.inner = module, bilstm, inner
         self.config = {
             **inner.config,
             **options,
@@ -124,6 +133,9 @@ class DLFAHead(PredictionHead):
             "fusion": fusion,
             "fuse_layer": list(layers) or None,
             "pooling": pooling,
+            "classifier": classifier,
+            "lstm_hidden": lstm_hidden,
+            "lstm_dropout": lstm_dropout,
             "encoder": encoder or describe_encoder(model.config),
             "versions": {
                 "dlfa_adapters": __version__,
@@ -187,6 +199,8 @@ class DLFAHead(PredictionHead):
         mask = with_prompt(attention_mask, kwargs.get("prompt_tokens_length"))
         num_items = kwargs.pop("num_items_in_batch", None)
         fused = self.fusion(*self._states(outputs), attention_mask=mask)
+        if self.bilstm is not None:
+            fused = self.bilstm(fused, mask)
         inner_outputs = type(outputs)(**{**outputs, "last_hidden_state": fused})
         output = self.inner(inner_outputs, first_real_token(fused, mask), attention_mask, True, **kwargs)
         labels = kwargs.get("labels")
@@ -197,15 +211,16 @@ class DLFAHead(PredictionHead):
 
     def _states(self, outputs: ModelOutput) -> tuple[Tensor, ...]:
         last, states = outputs[0], outputs.get("hidden_states") if isinstance(outputs, ModelOutput) else None
+        dtype = next(self.parameters()).dtype  # float32 on top of an encoder in 16 bits
         if not self.needs_hidden_states:
-            return (last,) * len(self.indices)
+            return (last.to(dtype),) * len(self.indices)
         if states is None or len(states) != self.num_layers + 1:
             raise ConfigError(
                 f"Head {self.name!r} needs the {self.num_layers + 1} hidden states of the encoder and got "
                 f"{'none' if states is None else len(states)}; call the model itself, with return_dict=True and "
                 f"output_hidden_states=True where it is not a class of dlfa_adapters."
             )
-        return select_states(self.indices, states, last)
+        return tuple(state.to(dtype) for state in select_states(self.indices, states, last))
 
 
 def is_dlfa_head(head: Any) -> bool:

@@ -1,7 +1,9 @@
 """The stock heads that a DLFA head can stand in front of, and what they are called with."""
 
+import copy
 import difflib
 import inspect
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -52,10 +54,20 @@ def inner_head(
                 f"A {head_type} head has no option {option!r}; "
                 + (f"did you mean {close[0]!r}?" if close else f"it has {', '.join(sorted(known)) or 'none'}.")
             )
+    layers = options.get("layers", 1)
+    if isinstance(layers, bool) or not isinstance(layers, int) or layers < 1:
+        raise ConfigError(f"layers, the linear maps of a head, must be a whole number from 1 up; got {layers!r}.")
     try:
         return cls(model, head_name, id2label=names, **{size: len(names)}, **options)
     except (KeyError, TypeError, ValueError) as error:  # torch's and Transformers', about a value
         raise ConfigError(f"A {head_type} head cannot be built with {options} ({error}).") from error
+
+
+def of_width(model: Any, width: int) -> Any:
+    """What a stock head reads of a model, with states of another width: its configuration, first weights, and mode."""
+    config = copy.copy(model.config)
+    config.hidden_size = width
+    return SimpleNamespace(config=config, _init_weights=model._init_weights, training=model.training)
 
 
 def with_prompt(attention_mask: Tensor | None, prompt_tokens_length: int | None) -> Tensor | None:

@@ -6,11 +6,12 @@ from typing import Any, ClassVar
 from torch import nn
 
 from dlfa_adapters.errors import ConfigError
-from dlfa_adapters.fusion import FuseLayer, Fusion, MaskedBatchNorm
+from dlfa_adapters.fusion import BiLSTM, FuseLayer, Fusion, MaskedBatchNorm
 from dlfa_adapters.heads.activation import ActivationMixin
 from dlfa_adapters.heads.folders import FoldersMixin
 from dlfa_adapters.heads.forward import ForwardMixin, asking_for_states
 from dlfa_adapters.heads.head import HEAD_TYPE, DLFAHead
+from dlfa_adapters.heads.language import LanguageMixin
 from dlfa_adapters.heads.names import check_head_name
 from dlfa_adapters.heads.options import resolve_labels
 from dlfa_adapters.heads.saving import SavingMixin
@@ -18,7 +19,7 @@ from dlfa_adapters.tasks import get_task
 from dlfa_adapters.tasks.fuse_layer import resolve_fuse_layer
 
 
-class DLFAHeadsMixin(ActivationMixin, ForwardMixin, SavingMixin, FoldersMixin):
+class DLFAHeadsMixin(ActivationMixin, LanguageMixin, ForwardMixin, SavingMixin, FoldersMixin):
     """`add_dlfa_head` and what it takes to run, train, save and load such heads.
 
     Stands in front of a model class of adapters: `class BertAdapterModel(DLFAHeadsMixin, adapters.BertAdapterModel)`.
@@ -55,6 +56,9 @@ class DLFAHeadsMixin(ActivationMixin, ForwardMixin, SavingMixin, FoldersMixin):
         init: str = "kaiming",
         mask_padding: bool = True,
         pooling: str = "first",
+        classifier: str = "linear",
+        lstm_hidden: int = 256,
+        lstm_dropout: float = 0.1,
         overwrite_ok: bool = False,
         set_active: bool = True,
         num_choices: int | None = None,
@@ -82,6 +86,9 @@ class DLFAHeadsMixin(ActivationMixin, ForwardMixin, SavingMixin, FoldersMixin):
             init: `kaiming`, or `identity`: training starts close to the plain last layer.
             mask_padding: Whether padding is left out of the fusion's means and variances.
             pooling: Which piece of a word carries its label; saved with the head for those who prepare its input.
+            classifier: `linear`, or `bilstm`: a two-layer bidirectional LSTM in front of the stock head.
+            lstm_hidden: Its units a direction and layer.
+            lstm_dropout: Dropout between its layers.
             overwrite_ok: Whether a head of that name may be replaced.
             set_active: Whether to activate the head.
             num_choices: Number of choices, for `multiple_choice`.
@@ -106,6 +113,9 @@ class DLFAHeadsMixin(ActivationMixin, ForwardMixin, SavingMixin, FoldersMixin):
             init=init,
             mask_padding=mask_padding,
             pooling=pooling,
+            classifier=classifier,
+            lstm_hidden=lstm_hidden,
+            lstm_dropout=lstm_dropout,
             **labels,
             **inner_options,
         )
@@ -132,7 +142,7 @@ class DLFAHeadsMixin(ActivationMixin, ForwardMixin, SavingMixin, FoldersMixin):
             nn.init.zeros_(module.running_mean)
             nn.init.ones_(module.running_var)
             nn.init.zeros_(module.num_batches_tracked)
-        elif isinstance(module, Fusion):
+        elif isinstance(module, (Fusion, BiLSTM)):
             module.reset_parameters()
         else:
             super()._init_weights(module)  # type: ignore[misc]

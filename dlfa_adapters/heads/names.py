@@ -1,4 +1,4 @@
-"""Head names: which are allowed, and how one becomes the name of a folder."""
+"""Names of heads and adapters: which are allowed, and how one becomes the name of a folder."""
 
 import re
 
@@ -7,11 +7,15 @@ from torch import nn
 from dlfa_adapters.errors import ConfigError
 
 
-def check_head_name(head_name: object) -> str:
+def check_head_name(head_name: object, kind: str = "head") -> str:
     """Refuse a name that cannot be that of a module, or that would leave the folder it is saved in.
 
-    Heads are kept in an `nn.ModuleDict`, which takes no dots and no names of its own attributes (`keys`, `type`...).
-    A slash is fine (`en/wiki@ukp`).
+    Heads and adapters are kept in an `nn.ModuleDict`, which takes no dots and no names of its own attributes (`keys`,
+    `to`...). A slash is fine (`en/wiki@ukp`).
+
+    Args:
+        head_name: The name.
+        kind: What is to be called so.
 
     Returns:
         The name.
@@ -20,20 +24,20 @@ def check_head_name(head_name: object) -> str:
         ConfigError: Saying what is wrong with the name and what to type.
     """
     if not isinstance(head_name, str) or not head_name.strip():
-        raise ConfigError(f"A head needs a name that is not empty, got {head_name!r}; type e.g. 'ner'.")
+        raise ConfigError(f"A {kind} needs a name that is not empty, got {head_name!r}; type e.g. 'ner'.")
     if "." in head_name:
         raise ConfigError(
-            f"A head name cannot contain a dot (torch separates modules with it), got {head_name!r}; "
+            f"A {kind} name cannot contain a dot (torch separates modules with it), got {head_name!r}; "
             f"type e.g. {head_name.replace('.', '_')!r}."
         )
     if hasattr(nn.ModuleDict, head_name) or hasattr(nn.ModuleDict(), head_name):
         raise ConfigError(
-            f"A head cannot be called {head_name!r}, which is an attribute of torch's ModuleDict; "
-            f"type e.g. {head_name + '_head'!r}."
+            f"A {kind} cannot be called {head_name!r}, which is an attribute of torch's ModuleDict; "
+            f"type e.g. {f'{head_name}_{kind}'.replace(' ', '_')!r}."
         )
     if not head_name.isprintable() or "\\" in head_name or any(not part for part in head_name.split("/")):
         raise ConfigError(
-            f"A head name cannot begin or end with a slash or contain an empty part, a backslash or control "
+            f"A {kind} name cannot begin or end with a slash or contain an empty part, a backslash or control "
             f"characters, got {head_name!r}; type e.g. 'en/wiki'."
         )
     return head_name

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.utils import ModelOutput
 
-from dlfa_adapters.fusion import Fusion, MaskedBatchNorm, select_states, state_indices
+from dlfa_adapters.fusion import BiLSTM, Fusion, MaskedBatchNorm, select_states, state_indices
+from dlfa_adapters.fusion.base import check_mask, token_shape
 from dlfa_adapters.models.classifier import DLFAClassifier
 from dlfa_adapters.models.config import DLFAConfig
 from dlfa_adapters.models.construct import Blueprint, plan
@@ -131,6 +132,7 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
         if not self._takes_segments:  # some tokenizers give them to encoders that have none
             inputs["token_type_ids"] = None
         given = {name: value for name, value in inputs.items() if value is not None}
+        check_mask(attention_mask, token_shape(given))
         outputs = self.encoder(
             attention_mask=attention_mask,
             output_hidden_states=self.needs_hidden_states or wanted,
@@ -149,7 +151,7 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
 
     def _init_weights(self, module: nn.Module) -> None:
         """Draw weights that no checkpoint has: a fusion's its own way. Its children come first and are overwritten."""
-        if isinstance(module, (Fusion, MaskedBatchNorm)):
+        if isinstance(module, (Fusion, MaskedBatchNorm, BiLSTM)):
             module.reset_parameters()
         elif isinstance(module, nn.Linear):
             nn.init.normal_(module.weight, std=getattr(self.config.encoder_config, "initializer_range", 0.02))

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from transformers.activations import get_activation
 
 from dlfa_adapters.errors import ConfigError
-from dlfa_adapters.fusion import make_fusion
+from dlfa_adapters.fusion import make_bilstm, make_fusion
 from dlfa_adapters.fusion.pooling import pool_tokens
 
 
@@ -21,10 +21,11 @@ class DLFAClassifier(nn.Module):
 
     Attributes:
         fusion: The fusion.
+        bilstm: An LSTM over the tokens, or None.
         out: Dropout and linear maps; the same places as in a head of adapters with as many layers.
 
     Raises:
-        ConfigError: If an option of the fusion or the activation has a value that cannot work.
+        ConfigError: If an option of the fusion, the LSTM or the activation has a value that cannot work.
     """
 
     def __init__(self, config: Any) -> None:
@@ -42,12 +43,14 @@ class DLFAClassifier(nn.Module):
                 init=config.init,
                 mask_padding=config.mask_padding,
             )
+            self.bilstm = make_bilstm(config.classifier, config.hidden_size, config.lstm_hidden, config.lstm_dropout)
         except ValueError as error:
             raise ConfigError(str(error)) from error
-        self.out = nn.Sequential(*_layers(config))
+        width = config.hidden_size if self.bilstm is None else 2 * config.lstm_hidden
+        self.out = nn.Sequential(*_layers(config, width))
 
     def forward(self, *states: Tensor, attention_mask: Tensor | None = None, pooling: str | None = None) -> Tensor:
-        """Fuse, pool, classify.
+        """Fuse, read with the LSTM if there is one, pool, classify.
 
         Args:
             *states: As `select_states` picks them, (batch, seq, width) each.
@@ -59,16 +62,18 @@ class DLFAClassifier(nn.Module):
         """
         dtype = next(self.out.parameters()).dtype  # float32 on top of an encoder in 16 or 4 bits
         fused = self.fusion(*(state.to(dtype) for state in states), attention_mask=attention_mask)
+        if self.bilstm is not None:
+            fused = self.bilstm(fused, attention_mask)
         return self.out(fused if pooling is None else pool_tokens(fused, attention_mask, pooling))
 
 
-def _layers(config: Any) -> list[nn.Module]:
+def _layers(config: Any, width: int) -> list[nn.Module]:
     layers: list[nn.Module] = []
     for _ in range(config.classifier_layers - 1):
-        layers += [nn.Dropout(config.classifier_dropout), nn.Linear(config.hidden_size, config.hidden_size)]
+        layers += [nn.Dropout(config.classifier_dropout), nn.Linear(width, width)]
         if config.classifier_activation:
             layers.append(_activation(config.classifier_activation))
-    last = nn.Linear(config.hidden_size, config.num_labels, bias=config.classifier_bias)
+    last = nn.Linear(width, config.num_labels, bias=config.classifier_bias)
     return [*layers, nn.Dropout(config.classifier_dropout), last]
 
 

@@ -15,6 +15,9 @@ from dlfa_adapters.tasks.labels import check_id2label
 FORMAT = 1
 """Number of the saved format; raised when an older version could not read it."""
 
+WINDOWS = {"max_length": 128, "context": 64}
+"""Pieces in a window, and those that it shares with its neighbour."""
+
 _DROPOUTS = (
     "classifier_dropout",
     "classifier_dropout_prob",
@@ -40,6 +43,10 @@ class DLFAConfig(PretrainedConfig):
         mask_padding: See `AIF`.
         pooling: Which piece speaks for a word (tagging; the model does not use it, it is kept for those who prepare
             its input), or which token for a text (classification): `first`, `last` or `mean`, of the real ones.
+        windows: How text is cut for a tagger, `max_length` and `context` of `make_windows`; for pipelines.
+        classifier: `linear`, or `bilstm`: a two-layer bidirectional LSTM in front of the linear maps.
+        lstm_hidden: See `dlfa_adapters.fusion.BiLSTM`.
+        lstm_dropout: See there.
         classifier_layers: Number of linear maps of the classifier.
         classifier_activation: What stands between them, a name of `transformers.activations.ACT2FN`, or None.
         classifier_bias: Whether the last of them has a bias.
@@ -72,6 +79,10 @@ class DLFAConfig(PretrainedConfig):
         init: str = "kaiming",
         mask_padding: bool = True,
         pooling: str = "first",
+        windows: Mapping[str, int] | None = None,
+        classifier: str = "linear",
+        lstm_hidden: int = 256,
+        lstm_dropout: float = 0.1,
         classifier_layers: int = 1,
         classifier_activation: str | None = "tanh",
         classifier_bias: bool = True,
@@ -92,6 +103,8 @@ class DLFAConfig(PretrainedConfig):
             raise ConfigError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r}.")
         if isinstance(classifier_layers, bool) or not isinstance(classifier_layers, int) or classifier_layers < 1:
             raise ConfigError(f"classifier_layers must be a whole number from 1 up, got {classifier_layers!r}.")
+        if not isinstance(mask_padding, bool):
+            raise ConfigError(f"mask_padding must be True or False; got {mask_padding!r}.")
         layers = checked_fuse_layer(fusion, fuse_layer, num_layers)
         if kwargs.get("id2label") is not None:
             kwargs["id2label"] = check_id2label(kwargs["id2label"])
@@ -106,6 +119,8 @@ class DLFAConfig(PretrainedConfig):
         self.fuse_layer = list(layers) or None
         self.fusion, self.reduction, self.branches, self.gate = fusion, reduction, branches, gate
         self.norm, self.init, self.mask_padding, self.pooling = norm, init, mask_padding, pooling
+        self.windows = dict(windows or WINDOWS)
+        self.classifier, self.lstm_hidden, self.lstm_dropout = classifier, lstm_hidden, lstm_dropout
         self.classifier_layers, self.classifier_activation = classifier_layers, classifier_activation
         self.classifier_bias = classifier_bias
         self.classifier_dropout = _dropout(nested) if classifier_dropout is None else classifier_dropout

@@ -2,7 +2,9 @@
 
 import copy
 import inspect
+import logging
 import os
+import re
 from typing import Any
 
 import torch
@@ -11,7 +13,10 @@ from transformers import AutoConfig, PreTrainedModel
 from transformers.modeling_utils import no_init_weights
 from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING, MODEL_MAPPING
 
+from dlfa_adapters.data.reach import no_answer, only_cached
 from dlfa_adapters.errors import ConfigError, RunError, UnsupportedModelError
+
+_loading_log = logging.getLogger("transformers.modeling_utils")
 
 
 def encoder_class(config: Any) -> type[Any]:
@@ -44,9 +49,10 @@ def read_encoder_config(name: str, **options: Any) -> Any:
     Raises:
         ConfigError: If there is none, or it is a DLFA model already.
     """
+    local = {"local_files_only": True} if only_cached(name) else {}
     try:
-        config = AutoConfig.from_pretrained(name, **options)
-    except (OSError, ValueError) as error:
+        config = AutoConfig.from_pretrained(name, **{**options, **local})
+    except Exception as error:  # for a damaged file Transformers raises whatever it stumbles over
         raise _not_found(name, error) from error
     if config.model_type == "dlfa":
         raise ConfigError(f"{name!r} is a DLFA model already; type from_pretrained({name!r}).")
@@ -60,10 +66,14 @@ def read_encoder(name: str, config: Any, **options: Any) -> Any:
         ConfigError: If the weights cannot be found.
     """
     cls = encoder_class(config)
+    local = {"local_files_only": True} if only_cached(name) else {}
+    _loading_log.addFilter(_not_about_the_pooler)
     try:
-        return cls.from_pretrained(name, config=config, **_without_pooler(cls), **options)
-    except OSError as error:
+        return cls.from_pretrained(name, config=config, **_without_pooler(cls), **{**options, **local})
+    except Exception as error:
         raise _not_found(name, error) from error
+    finally:
+        _loading_log.removeFilter(_not_about_the_pooler)
 
 
 def plain_encoder(model: PreTrainedModel) -> Any:
@@ -151,5 +161,14 @@ def _without_pooler(cls: type[Any]) -> dict[str, bool]:
 
 
 def _not_found(name: str | os.PathLike[str], error: Exception) -> ConfigError:
-    first = str(error).strip().splitlines()[0]
+    first = (str(error).strip() or type(error).__name__).splitlines()[0]
+    if only_cached(str(name)):
+        first = f"it is no folder and not in the cache, and {no_answer()}"
     return ConfigError(f"The encoder {str(name)!r} cannot be loaded ({first}); give a folder or a name on the hub.")
+
+
+def _not_about_the_pooler(record: logging.LogRecord) -> bool:
+    """Whether Transformers says something else than that it leaves out the pooler, which nothing here reads."""
+    _, said, names = record.getMessage().partition(" were not used when initializing ")
+    unused = re.findall(r"'([^']+)'", names.partition("]")[0])
+    return not (said and unused and all(name.split(".")[0] == "pooler" for name in unused))

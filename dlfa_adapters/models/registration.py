@@ -4,6 +4,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoMod
 from transformers.models.auto import modeling_auto
 
 from dlfa_adapters.models.config import DLFAConfig
+from dlfa_adapters.models.pipeline import register_pipeline
 from dlfa_adapters.models.sequence_classification import DLFAForSequenceClassification
 from dlfa_adapters.models.token_classification import DLFAForTokenClassification
 
@@ -22,3 +23,4 @@ def register_auto_classes() -> None:
         (modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES, DLFAForSequenceClassification),
     ):
         names[DLFAConfig.model_type] = cls.__name__
+    register_pipeline()

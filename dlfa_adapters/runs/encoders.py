@@ -1,14 +1,15 @@
 """Loading the encoder of a run by name, and telling whether it is the same one again."""
 
-import hashlib
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dlfa_adapters.data.reach import no_answer, only_cached
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.heads.bare import load_encoder_model
-from dlfa_adapters.offline.encoder import find_offline_encoder, load_found
+from dlfa_adapters.heads.encoder import fingerprint
+from dlfa_adapters.offline.encoder import find_offline_encoder, load_found, load_found_tokenizer
 
 OFFLINE = "offline"
 
@@ -58,28 +59,27 @@ def load_encoder(name: str = OFFLINE) -> Encoder:
         return Encoder(name, found.origin, model, tokenizer)
     from transformers import AutoTokenizer
 
+    local = only_cached(name)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        model = load_encoder_model(name)
-    except (OSError, ValueError) as error:
-        first = textwrap.shorten(str(error).strip().splitlines()[0], 200, placeholder=" …")
+        tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=local)
+        model = load_encoder_model(name, local_files_only=local)
+    except Exception as error:  # for a damaged file the libraries raise whatever they stumble over
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if local:
+            first = f"it is no folder and not in the cache, and {no_answer()}"
+        first = textwrap.shorten(first, 200, placeholder=" …")
         raise ConfigError(
-            f"The encoder {name!r} cannot be loaded ({first}); give a folder, a name on a hub that can be reached, "
-            f"or {OFFLINE!r} for the one from the package index."
+            f"The encoder {name!r} cannot be loaded ({first}); give a folder, a name on a hub that can be reached, or "
+            f"{OFFLINE!r} for the one from the package index."
         ) from error
     where = "folder" if Path(name).is_dir() else "hub"
     return Encoder(name, f"{name} ({where})", model, tokenizer)
 
 
-def fingerprint(model: Any) -> str:
-    """A short hash of an encoder: names, shapes and the first 64 values of every weight, without adapters and heads.
+def load_tokenizer(name: str = OFFLINE) -> Any:
+    """The tokenizer of an encoder alone; see `load_encoder`, which says more where there is none."""
+    if name == OFFLINE:
+        return load_found_tokenizer(find_offline_encoder())
+    from transformers import AutoTokenizer
 
-    Cheap enough for every load, and different for other weights: retraining moves every tensor.
-    """
-    digest = hashlib.sha256()
-    for name, weight in sorted(model.base_model.named_parameters()):
-        if "adapter" in name or "prompt_tuning" in name or "lora" in name or "prefix_tuning" in name:
-            continue
-        values = weight.detach().flatten()[:64].float().cpu().numpy()
-        digest.update(f"{name} {tuple(weight.shape)}".encode() + values.tobytes())
-    return digest.hexdigest()[:16]
+    return AutoTokenizer.from_pretrained(name, local_files_only=only_cached(name))

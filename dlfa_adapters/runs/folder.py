@@ -16,6 +16,8 @@ from dlfa_adapters.offline.package_files import sha256_of
 
 FORMAT = 1
 _CONFIG = "run.json"
+RUN_MODEL_TYPE = "dlfa-run"
+"""`model_type` in a run's `config.json`, by which the Auto classes of Transformers know it (`evaluation.auto`)."""
 _PACKAGES = ("dlfa-adapters", "adapters", "transformers", "torch", "datasets", "peft", "tokenizers")
 
 
@@ -33,7 +35,9 @@ class Run:
     config: dict[str, Any]
 
 
-def write_run(folder: str | Path, config: Mapping[str, Any], write_files: Callable[[Path], None]) -> Run:
+def write_run(
+    folder: str | Path, config: Mapping[str, Any], write_files: Callable[[Path], None], *, record: str = _CONFIG
+) -> Run:
     """Write a run folder: first a draft beside it, then a rename.
 
     An earlier run of the same name is replaced in one step; any other folder in the way is left alone.
@@ -42,16 +46,19 @@ def write_run(folder: str | Path, config: Mapping[str, Any], write_files: Callab
         folder: Where it shall be.
         config: What goes into `run.json`; format, versions and checksums are added.
         write_files: Writes everything else into the folder that it is given.
+        record: Another name for `run.json`, for a folder that holds something else than a run.
 
     Raises:
-        ConfigError: If something that is not a run folder is in the way.
+        ConfigError: If something that is not such a folder is in the way.
     """
     folder = Path(folder)
-    check_free(folder)
+    check_free(folder, record)
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         write_files(draft)
+        if record == _CONFIG:
+            _write_json(draft / "config.json", {"model_type": RUN_MODEL_TYPE})
         files = {path.relative_to(draft).as_posix(): path for path in sorted(draft.rglob("*")) if path.is_file()}
         whole = {
             "format": FORMAT,
@@ -59,7 +66,7 @@ def write_run(folder: str | Path, config: Mapping[str, Any], write_files: Callab
             "versions": versions(),
             "files": {name: sha256_of(path) for name, path in files.items()},
         }
-        (draft / _CONFIG).write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        _write_json(draft / record, whole)
         draft.chmod(0o755)  # mkdtemp makes it private
         if folder.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
@@ -73,15 +80,24 @@ def write_run(folder: str | Path, config: Mapping[str, Any], write_files: Callab
     return Run(folder, whole)
 
 
-def check_free(folder: Path) -> None:
-    """Refuse a place where something stands that is not a run folder, or where nothing can be written.
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def check_free(folder: Path, record: str = _CONFIG) -> None:
+    """Refuse a place where something stands that is not a folder of this kind, or where nothing can be written.
+
+    Args:
+        folder: The place.
+        record: The file by which such a folder is known.
 
     Raises:
         ConfigError: If so.
     """
     check_writable(folder)
-    if folder.exists() and not (folder / _CONFIG).is_file():
-        raise ConfigError(f"{folder} exists and is not a run folder; give another folder with --out.")
+    if folder.exists() and not (folder / record).is_file():
+        kind = "a run folder" if record == _CONFIG else f"a folder with {record}"
+        raise ConfigError(f"{folder} exists and is not {kind}; give another folder with --out.")
 
 
 def check_writable(path: Path) -> None:

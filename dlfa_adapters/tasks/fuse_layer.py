@@ -4,22 +4,28 @@ import logging
 from typing import Any
 
 from dlfa_adapters.errors import ConfigError
-from dlfa_adapters.fusion import check_fuse_layer
+from dlfa_adapters.fusion import FUSIONS, check_fuse_layer
 from dlfa_adapters.tasks.base import Task
 
 logger = logging.getLogger(__name__)
 
-WITHOUT_LAYER = ("last", "scalar_mix")
-"""Fusions that take no fuse layer."""
+
+def takes_layers(fusion: str) -> bool:
+    """Whether a fuse layer is chosen for a fusion; of an unknown name it is taken for granted."""
+    return fusion not in FUSIONS or FUSIONS[fusion].takes_layers
 
 
 def resolve_fuse_layer(task: Task | None, fuse_layer: Any, fusion: str, num_layers: int) -> Any:
     """The given fuse layer, or the default: the paper's for its tasks, two thirds of the depth for others.
 
     Raises:
-        ConfigError: If there is no lower layer to fuse.
+        ConfigError: If there is no lower layer to fuse, or it shall be chosen.
     """
-    if fuse_layer is not None or fusion in WITHOUT_LAYER:
+    if fuse_layer == "auto":
+        raise ConfigError(
+            'fuse_layer="auto" needs data to choose by; type train(..., fuse_layer="auto"), or give a head its layer.'
+        )
+    if fuse_layer is not None or not takes_layers(fusion):
         return fuse_layer
     layer = (task or Task(name="", kind="tagging", labels=(), metric="")).default_fuse_layer(num_layers)
     if layer is None:
@@ -34,7 +40,7 @@ def checked_fuse_layer(fusion: str, fuse_layer: Any, num_layers: int) -> tuple[i
     Raises:
         ConfigError: If the encoder does not have them, or the fusion takes none and some are given.
     """
-    if fusion in WITHOUT_LAYER:
+    if not takes_layers(fusion):
         if fuse_layer is not None:
             raise ConfigError(f"fusion={fusion!r} takes no fuse_layer, got {fuse_layer!r}; leave it out.")
         return ()

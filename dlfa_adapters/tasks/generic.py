@@ -21,7 +21,7 @@ def tagging_task(name: str, labels: Iterable[str], metric: str | None = None) ->
     Raises:
         ConfigError: There are fewer than two labels, or one occurs twice.
     """
-    names = _checked(name, labels)
+    names = check_labels(name, labels)
     if is_span_task(names):
         types = dict.fromkeys(label[2:] for label in names if label != "O")
         missing = [f"{start}-{kind}" for kind in types for start in "BI" if f"{start}-{kind}" not in names]
@@ -45,7 +45,7 @@ def classification_task(name: str, labels: Iterable[str], pair: bool = False, me
     Raises:
         ConfigError: There are fewer than two labels, or one occurs twice.
     """
-    return Task(name=name, kind="classification", labels=_checked(name, labels), metric=metric, pair=pair)
+    return Task(name=name, kind="classification", labels=check_labels(name, labels), metric=metric, pair=pair)
 
 
 def labels_in_order(labels: Iterable[str]) -> tuple[str, ...]:
@@ -64,7 +64,12 @@ def is_span_task(labels: Iterable[str]) -> bool:
     return bool(names) and all(label[:2] in ("B-", "I-") and len(label) > 2 for label in names)
 
 
-def _checked(name: str, labels: Iterable[str]) -> tuple[str, ...]:
+def check_labels(name: str, labels: Iterable[str]) -> tuple[str, ...]:
+    """The labels of a task as a tuple.
+
+    Raises:
+        ConfigError: There are fewer than two, or one occurs twice.
+    """
     names = tuple(labels)
     twice = [label for label in dict.fromkeys(names) if names.count(label) > 1]
     if twice:

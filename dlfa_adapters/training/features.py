@@ -1,33 +1,23 @@
 """The tuning `features`: the encoder runs once over the data, and a head learns on its states."""
 
-from collections.abc import Callable, Sequence
-from itertools import count
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import torch
-from torch import Tensor
 
 from dlfa_adapters.data.alignment import AlignmentCounts
 from dlfa_adapters.data.windows import Window
 from dlfa_adapters.errors import ConfigError
-from dlfa_adapters.sweep import HeadSpec, HiddenStates, TaggedStates, TrainedHead, compute_states, train_heads
-from dlfa_adapters.sweep.export import add_trained_head
-from dlfa_adapters.sweep.scores import Scorer, accuracy, span_f1
-from dlfa_adapters.tasks import Task
+from dlfa_adapters.frozen import HeadSpec, States, TaggedStates, train_heads
+from dlfa_adapters.frozen.export import add_trained_head
+from dlfa_adapters.frozen.keep import decide, keep
+from dlfa_adapters.frozen.scores import scorer_for
 from dlfa_adapters.training.dataset import TaggedExamples, TextExamples
+from dlfa_adapters.training.plateau import OnStates, train_on_plateau
 from dlfa_adapters.training.settings import Settings
 
 Progress = Callable[[str, int, int], None]
-
-
-class TextWindow(NamedTuple):
-    """A text as a sentence of one word, which stands at the first piece. The fields are those of `Window`."""
-
-    sentence: int
-    input_ids: list[int]
-    words: tuple[int, ...]
-    pieces: tuple[tuple[int, int], ...]
-    token_type_ids: list[int] | None
 
 
 def train_features(
@@ -37,72 +27,107 @@ def train_features(
     train: TaggedExamples | TextExamples,
     dev: TaggedExamples | TextExamples | None,
     settings: Settings,
+    folder: Path,
     progress: Progress,
-) -> TrainedHead:
-    """Train a head on frozen states and put it on the model.
+) -> tuple[int, list[float]]:
+    """Train the head of a model on frozen states: beside none other, or with an LSTM in a loop of its own.
 
     Args:
-        model: A model of adapters with a head of that name, whose options and labels the new one gets.
+        model: A model of adapters with a head of that name; it has the trained weights afterwards.
         head_name: Name of the head.
         pad_token_id: The tokenizer's.
         train: Training data.
-        dev: Source dev data, which choose the epoch; without them it is the last one.
+        dev: Source dev data, which choose the epoch; without them it is the last one. An LSTM needs them.
         settings: Resolved ones.
-        progress: Called after each batch and epoch.
+        folder: For hidden states; a training that is cut short goes on from what is there and beside it.
+        progress: Called after each batch.
 
     Returns:
-        The trained head; the model has it already.
+        The epoch that was kept, from 1, and the dev score of each, none without dev data.
 
     Raises:
-        ConfigError: If words are not to be read at their first piece.
+        ConfigError: If words are not to be read at their first piece, or an LSTM gets no dev data.
     """
-    if settings.pooling != "first":
+    _check(settings, dev)
+    data = {"train": train} if dev is None else {"train": train, "dev": dev}
+    windows = {name: examples.rows for name, examples in data.items()}
+    head, device, total = model.heads[head_name], model.device, sum(map(len, windows.values()))
+    model.to("cuda" if torch.cuda.is_available() else device).eval()
+    lstm = settings.classifier == "bilstm"
+    keeping = decide(model, windows, sorted(set(head.indices)), folder)
+    progress("Computing hidden states, once", 0, total)
+    states = keep(
+        keeping, model, windows, pad_token_id, lambda done: progress("Computing hidden states, once", done, total)
+    )
+    if lstm:
+        on_train, on_dev = (OnStates(data[name], states[name]) for name in ("train", "dev"))
+        epochs = settings.epochs or 1
+        found = train_on_plateau(
+            head.to(keeping.device), on_train, on_dev, settings, lambda: progress("Training", 1, epochs)
+        )
+        model.to(device)
+        return found
+    sentences = {name: as_sentences(data[name], states[name]) for name in data}
+    [trained] = train_heads(
+        [_spec(head, settings)],
+        sentences["train"],
+        sentences.get("dev"),
+        train.task.labels,
+        scorer_for(train.task),
+        **steps_of(settings),
+        checkpoint=folder.with_name("epoch.safetensors"),
+        on_progress=lambda done, total: progress("Training", done, total),
+    )
+    model.to(device)
+    add_trained_head(model, head_name, trained, train.task.labels, head_type=train.task.kind)
+    return trained.epoch, trained.dev_scores
+
+
+def _check(settings: Settings, dev: object) -> None:
+    if settings.classifier == "bilstm":
+        if dev is None:
+            raise ConfigError("--classifier bilstm with --tuning features watches dev data; name some with --dev.")
+    elif settings.pooling != "first":
         raise ConfigError(
             f"--tuning features reads words at their first piece, got --pooling {settings.pooling}; "
             "leave it out, or type --tuning freeze:12."
         )
-    task, spec = train.task, _spec(model.heads[head_name], settings)
-    total = len(train.rows) + (len(dev.rows) if dev else 0)
-    device = model.device
-    model.to("cuda" if torch.cuda.is_available() else device).eval()
-
-    def states(examples: TaggedExamples | TextExamples) -> TaggedStates:
-        windows, words, gold = as_sentences(examples)
-        computed = compute_states(
-            model,
-            windows,
-            pad_token_id,
-            on_progress=lambda done: progress("Computing hidden states, once", done, total),
-        )
-        return TaggedStates(words, gold, windows, AlignmentCounts(), computed)
-
-    train_states = states(train)
-    dev_states = states(dev) if dev else _first_window(train_states)
-    model.to(device)
-    [trained] = train_heads(
-        [spec],
-        train_states,
-        dev_states,
-        task.labels,
-        _scorer(task) if dev else _last_epoch,
-        epochs=settings.epochs or 1,
-        learning_rate=settings.head_learning_rate or 1e-3,
-        batch_size=settings.batch_size,
-        seed=settings.seed,
-        on_progress=lambda done: progress("Training", done, settings.epochs or 1),
-    )
-    add_trained_head(model, head_name, trained, task.labels, head_type=task.kind)
-    return trained
 
 
-def as_sentences(examples: TaggedExamples | TextExamples) -> tuple[list[Window], list[list[str]], list[list[str]]]:
-    """Windows, words and tags; a text is a sentence of one word, tagged with its label."""
+def as_sentences(examples: TaggedExamples | TextExamples, states: States) -> TaggedStates:
+    """Words and tags with their states; a text is a sentence of one word at the first piece, tagged with its label."""
     if isinstance(examples, TaggedExamples):
-        return examples.windows, examples.words, examples.gold
-    windows = [
-        TextWindow(i, item.input_ids, (0,), ((0, 1),), item.token_type_ids) for i, item in enumerate(examples.items)
-    ]
-    return cast("list[Window]", windows), [[""] for _ in windows], [[label] for label in examples.gold]
+        return TaggedStates(examples.words, examples.gold, examples.windows, AlignmentCounts(), states)
+    windows = [Window(i, item.input_ids, (0,), ((0, 1),)) for i, item in enumerate(examples.items)]
+    gold = [[label] for label in examples.gold]
+    return TaggedStates([[""] for _ in windows], gold, windows, AlignmentCounts(), states)
+
+
+def steps_of(settings: Settings) -> dict[str, Any]:
+    """What `train_heads` takes of settings."""
+    return {
+        "epochs": settings.epochs or 1,
+        "max_steps": settings.max_steps if settings.max_steps > 0 else None,
+        "learning_rate": settings.head_learning_rate or 1e-3,
+        "batch_size": settings.batch_size,
+        "seed": settings.seed,
+        "within": settings.within,
+    }
+
+
+def spec_of(settings: Settings, name: str, fusion: str, fuse_layer: tuple[int, ...]) -> HeadSpec:
+    """A head with the options of settings."""
+    return HeadSpec(
+        name=name,
+        fusion=fusion,
+        fuse_layer=fuse_layer,
+        reduction=settings.reduction,
+        branches=settings.branches,
+        gate=settings.gate or "product",
+        norm=settings.norm,
+        init=settings.init,
+        seed=settings.seed,
+    )
 
 
 def _spec(head: Any, settings: Settings) -> HeadSpec:
@@ -119,23 +144,3 @@ def _spec(head: Any, settings: Settings) -> HeadSpec:
         init=config["init"],
         seed=settings.seed,
     )
-
-
-def _scorer(task: Task) -> Callable[[list[list[str]], Sequence[str]], Scorer]:
-    return span_f1 if task.metric == "span_f1" else accuracy
-
-
-def _last_epoch(gold: list[list[str]], labels: Sequence[str]) -> Scorer:
-    """A score that rises with every epoch, so that the last one is kept."""
-    epoch = count()
-
-    def score(predicted: Tensor) -> list[float]:
-        return [float(next(epoch))] * len(predicted)
-
-    return score
-
-
-def _first_window(data: TaggedStates) -> TaggedStates:
-    """Something to run when there are no dev data: the first window alone."""
-    states = HiddenStates(data.states.tokens, data.states.offsets[:2])
-    return TaggedStates(data.words, data.tags, data.windows[:1], data.counts, states)

@@ -1,6 +1,7 @@
 """The run folder of a training that is done."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from dlfa_adapters.training.distributed import world_size
 from dlfa_adapters.training.plan import Plan
 from dlfa_adapters.tuning import trainable_share
 from dlfa_adapters.tuning.saving import save_trained
+
+HEAD_OPTIONS = ("fusion", "fuse_layer", "gate", "reduction", "branches", "norm", "init", "classifier")
+"""What `run.json` says of a head; all its options are in `head/head_config.json`."""
 
 
 @dataclass
@@ -53,7 +57,7 @@ def write_training_run(plan: Plan, encoder: dict[str, Any], outcome: Outcome) ->
         "encoder": encoder,
         "head": {
             "name": task.name,
-            **{key: head[key] for key in ("fusion", "fuse_layer", "gate", "reduction", "branches", "norm", "init")},
+            **{key: head[key] for key in HEAD_OPTIONS},
         },
         "windows": {"max_length": settings.max_length, "context": settings.context, "pooling": settings.pooling},
         "tuning": str(tuning),
@@ -62,9 +66,10 @@ def write_training_run(plan: Plan, encoder: dict[str, Any], outcome: Outcome) ->
         "training": {
             **settings.as_dict(),
             **tuning.record(),
+            **({"fuse_layer_choice": plan.choice.to_dict()} if plan.choice else {}),
             "id": outcome.training_id,
             "best": outcome.best,
-            "picked_on": f"{_names(languages)} dev" if languages else "nothing: the last step",
+            "picked_on": f"{language_names(languages)} dev" if languages else "nothing: the last step",
             "dev_scores": outcome.dev_scores,
             "trainable_parameters": trainable,
             "parameters": total,
@@ -97,6 +102,7 @@ def peak_memory_mb() -> int | None:
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20)
 
 
-def _names(languages: str | list[str]) -> str:
+def language_names(languages: str | Sequence[str]) -> str:
+    """Languages for a sentence."""
     named = [languages] if isinstance(languages, str) else languages
     return ", ".join("English" if language == "en" else language for language in named)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from dlfa_adapters.data.assemble import Loaded
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.errors import ConfigError, DataError
@@ -18,9 +20,10 @@ from dlfa_adapters.tasks import (
     labels_in_order,
     tagging_task,
 )
+from dlfa_adapters.training.auto_layer import LayerChoice
 from dlfa_adapters.training.dataset import data_fingerprint, label_counts
 from dlfa_adapters.training.settings import Settings
-from dlfa_adapters.tuning import PartSize, Tuning
+from dlfa_adapters.tuning import TUNINGS, PartSize, Tuning, trainable_share
 
 Source = str | Path | Iterable[Any]
 NO_DEV = "none"
@@ -42,6 +45,7 @@ class Plan:
         data: For `train` and `dev`: source, language, items, fingerprint.
         report: Parameters by part.
         notes: Sentences that the user should read.
+        choice: The fuse layer that was chosen, and why; None where it was given.
     """
 
     task: Task
@@ -53,6 +57,35 @@ class Plan:
     data: dict[str, dict[str, Any]]
     report: list[PartSize] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    choice: LayerChoice | None = None
+
+    def lines(self) -> list[str]:
+        """What is going to be trained, and what else there is: for the screen or a log, without the notes."""
+        settings, head = self.settings, self.encoder.model.heads[self.task.name].config
+        trainable, total = trainable_share(self.report)
+        layers = f", fuse layer {', '.join(map(str, head['fuse_layer']))}" if head["fuse_layer"] else ""
+        others = ", ".join(name for name in TUNINGS if name != self.tuning.name)
+        where = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
+        rate = f"learning rate {settings.learning_rate:g}"
+        if settings.head_learning_rate != settings.learning_rate:
+            rate += f", head {settings.head_learning_rate:g}"
+        length = f"{settings.max_steps} steps" if settings.max_steps > 0 else f"{settings.epochs} epochs"
+        lstm = f", LSTM of 2 x {head['lstm_hidden']} units" if head["classifier"] == "bilstm" else ""
+        data = [("dev " if name == "dev" else "") + _in_words(described) for name, described in self.data.items()]
+        return [
+            f"Encoder: {self.encoder.origin}",
+            f"Tuning: {self.tuning} ({self.tuning.summary}); there is also {others}",
+            f"Head: {head['fusion']}{layers}, gate {head['gate']}{lstm}, {len(self.task.labels)} labels",
+            f"Data: {'; '.join(data)}",
+            f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
+            f"Steps: {length}, batch {settings.batch_size}, {rate}, {settings.precision}; {where}",
+        ]
+
+
+def _in_words(described: dict[str, Any]) -> str:
+    languages = described["language"]
+    names = languages if isinstance(languages, str) else ", ".join(languages)
+    return f"{described['source']} ({names}, {described['items']:,} items)"
 
 
 def default_source(task: str) -> str:

@@ -1,13 +1,16 @@
 """Encoder, head, tuning and data put together, up to the first step."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from transformers import set_seed
 
+from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.runs import load_encoder
+from dlfa_adapters.training.auto_layer import AUTO, LayerChoice, Progress, choose_layer
 from dlfa_adapters.training.dataset import TaggedExamples, TextExamples, make_examples
+from dlfa_adapters.training.distributed import world_size
 from dlfa_adapters.training.plan import Plan, Source, describe_data, load_dev, load_split, task_for
 from dlfa_adapters.training.settings import Settings
 from dlfa_adapters.tuning import Tuning, parameter_report
@@ -40,6 +43,8 @@ def prepare(
     tuning: Tuning,
     settings: Settings,
     out: Path,
+    chosen: LayerChoice | None = None,
+    progress: Progress = lambda stage, done, total: None,
 ) -> Ready:
     """Read everything, and build the model with the first weights of its seed.
 
@@ -53,6 +58,8 @@ def prepare(
         tuning: The tuning.
         settings: Resolved ones.
         out: The run folder.
+        chosen: The layer that was chosen when the training began; None: it is chosen if it shall be.
+        progress: Called after each step of choosing.
 
     Raises:
         ConfigError: If an option has a value that cannot work.
@@ -63,6 +70,12 @@ def prepare(
     rows = load_split(source, task, "train", language)
     dev_rows = load_dev(dev_source, source, task, language)
     known = task_for(task, rows, labels)
+    if settings.fuse_layer == AUTO:
+        if world_size() > 1:
+            raise ConfigError("--fuse-layer auto runs in one process; choose the layer with dlfa sweep first.")
+        dev_data = dev_rows and dev_rows.dataset
+        chosen = chosen or choose_layer(loaded, known, rows.dataset, dev_data, settings, out, progress)
+        settings = replace(settings, fuse_layer=(chosen.layer,))
     set_seed(settings.seed)
     loaded.model.add_dlfa_head(
         known.name,
@@ -79,13 +92,14 @@ def prepare(
     train = make_examples(known, rows.dataset, loaded.tokenizer, settings)
     dev = make_examples(known, dev_rows.dataset, loaded.tokenizer, settings) if dev_rows else None
     plan = Plan(known, tuning, settings, loaded, learner, out, data, parameter_report(learner))
+    plan.choice = chosen
     plan.notes += _notes(plan)
     return Ready(plan, encoder, train, dev)
 
 
 def _notes(plan: Plan) -> list[str]:
     """What the user should know before it begins."""
-    notes = []
+    notes = [plan.choice.why] if plan.choice else []
     frozen = plan.tuning.frozen_blocks(plan.encoder.model.config.num_hidden_layers)
     layers = plan.encoder.model.heads[plan.task.name].config["fuse_layer"] or []
     low = [layer for layer in layers if layer <= frozen]

@@ -6,13 +6,14 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from transformers import TrainerState
 
 from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.runs.folder import check_free, remove_drafts
+from dlfa_adapters.training.auto_layer import LayerChoice
 from dlfa_adapters.training.checkpoints import has_plan, last_whole, read_plan, work_folder, write_plan
 from dlfa_adapters.training.distributed import is_main, wait_for_everyone, world_size
 from dlfa_adapters.training.features import train_features
@@ -40,7 +41,7 @@ def train(
     model: str = "offline",
     tuning: str | None = None,
     out: str | Path | None = None,
-    resume: bool = False,
+    resume: bool | Literal["auto"] = False,
     on_start: Callable[[Plan], None] | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -63,8 +64,9 @@ def train(
         tuning: `full`, `freeze:6`, `lora`, `bottleneck`, `stack:FOLDER`, `features`. Default: `lora` with a GPU,
             `features` without.
         out: The run folder; default: `runs/TASK-TUNING`. An earlier run there is replaced when this one is done.
-        resume: Go on with the training of `out` that was cut short; all other arguments must be those of then.
-        on_start: Called before the first step with what will be done.
+        resume: Go on with the training of `out` that was cut short; all other arguments must be those of then. `auto`
+            begins one where there is none.
+        on_start: Called before the first step with what will be done; without it that goes to the log.
         progress: Called after each step.
         **options: Fields of `Settings`, e.g. `fuse_layer=8`, `epochs=3`, `head_learning_rate=1e-3`.
 
@@ -94,12 +96,13 @@ def train(
         "tuning": str(method),
         **settings.as_dict(),
     }
-    before = read_plan(out) if resume else None
+    before = read_plan(out) if resume is True or (resume == "auto" and has_plan(out)) else None
     if before and (run := run_of(out, before["id"])):
         return run
 
     report("Loading encoder and data", 0, 1)
-    ready = prepare(task, source, dev_data, language, labels, model, method, settings, out)
+    chosen = LayerChoice.from_dict(before["chosen"]) if before and before.get("chosen") else None
+    ready = prepare(task, source, dev_data, language, labels, model, method, settings, out, chosen, report)
     report("Loading encoder and data", 1, 1)
     plan = ready.plan
     identity = identity_of(request, ready.encoder["fingerprint"], plan.data)
@@ -108,15 +111,17 @@ def train(
     training_id = str(before["id"]) if before else uuid.uuid4().hex
     folder = work_folder(out)
     if is_main() and not before:
-        write_plan(folder, {"id": training_id, **identity})
+        write_plan(folder, {"id": training_id, **identity, "chosen": plan.choice and plan.choice.to_dict()})
     if on_start is not None:
         on_start(plan)
     else:
+        for line in plan.lines():
+            logger.info(line)
         for note in plan.notes:
             logger.warning(note)
     began = time.monotonic()
     if method.name == "features":
-        outcome = _features(ready, report)
+        outcome = _features(ready, folder / "states", report)
     else:
         outcome = _steps(ready, folder, before is not None, report)
     if is_main():
@@ -124,6 +129,8 @@ def train(
         remove_drafts(out)
         write_training_run(plan, ready.encoder, outcome)
         shutil.rmtree(folder)
+        score = "" if outcome.dev_score is None else f", {outcome.dev_score:.2f} on dev"
+        logger.info("Kept %s%s; saved in %s after %.0f s", outcome.best, score, out, outcome.seconds)
     wait_for_everyone()
     return read_run(out)
 
@@ -154,13 +161,12 @@ def resume_training(
     return train(**request, out=out, resume=True, on_start=on_start, progress=progress)
 
 
-def _features(ready: Ready, report: Progress) -> Outcome:
-    """Train a head on frozen states."""
-    plan, dev = ready.plan, ready.dev
+def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
+    """Train a head on frozen states, from the states and the epoch that an earlier call has left."""
+    plan, data = ready.plan, (ready.train, ready.dev)
     name, pad = plan.task.name, plan.encoder.tokenizer.pad_token_id
-    head = train_features(plan.encoder.model, name, pad, ready.train, dev, plan.settings, report)
-    scores = head.dev_scores if dev is not None else []
-    return Outcome(best=f"epoch {head.epoch}", dev_scores=scores, dev_score=head.dev_score if scores else None)
+    best, scores = train_features(plan.encoder.model, name, pad, *data, plan.settings, folder, report)
+    return Outcome(best=f"epoch {best}", dev_scores=scores, dev_score=scores[best - 1] if scores else None)
 
 
 def _steps(ready: Ready, folder: Path, resume: bool, report: Progress) -> Outcome:

@@ -4,13 +4,14 @@ import difflib
 import os
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
 from dlfa_adapters.data.pooling import check_pooling
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.training.distributed import world_size
+from dlfa_adapters.training.ranges import check_ranges, check_report_to
 from dlfa_adapters.tuning import Tuning
 
 PRECISIONS = ("fp32", "bf16", "fp16")
@@ -22,13 +23,20 @@ class Settings:
 
     Attributes:
         fusion: See `make_fusion`.
-        fuse_layer: A layer or several; None: the task's default, scaled to the depth of the encoder.
+        fuse_layer: A layer or several; None: the task's default, scaled to the depth of the encoder; `auto`: chosen
+            before the training, see `auto_layer.choose_layer`.
+        parallel: With `fuse_layer="auto"`: a file of sentences and their translations, to choose by.
+        target_text: With `fuse_layer="auto"`: a file of text in a target language, to choose by.
         gate: See `DLFA`.
         reduction: See `AIF`.
         branches: See `AIF`.
         norm: See `AIF`.
         init: See `AIF`.
         pooling: Which piece carries a word's label: `first`, `last`, `mean`.
+        classifier: `linear`, or `bilstm`: a two-layer bidirectional LSTM between fusion and linear map. With the tuning
+            `features` that is the feature-based model of Wu and Dredze 2019, trained with their schedule.
+        lstm_hidden: See `BiLSTM`.
+        lstm_dropout: See `BiLSTM`.
         max_length: Most pieces of a window or text.
         context: Pieces that neighbouring windows share.
         epochs: Passes over the training data.
@@ -42,6 +50,8 @@ class Settings:
         warmup: Share of the steps in which the learning rate rises; it then falls linearly to zero.
         max_grad_norm: Gradients are scaled down to this norm.
         patience: Stop after so many evaluations without a better score on source dev; 0: never.
+        within: With the tuning `features`: keep the first epoch whose score on source dev is at most so many points
+            below the best one; 0: the best one.
         every: Evaluate and write a checkpoint every so many steps; None: after each epoch.
         precision: `fp32`, `bf16` or `fp16`.
         gradient_checkpointing: Compute activations again in the backward pass: less memory, a third more time.
@@ -51,13 +61,18 @@ class Settings:
     """
 
     fusion: str = "dlfa"
-    fuse_layer: tuple[int, ...] | None = None
+    fuse_layer: tuple[int, ...] | Literal["auto"] | None = None
+    parallel: str | None = None
+    target_text: str | None = None
     gate: str | None = None
     reduction: float = 4
     branches: str = "both"
     norm: str = "batch"
     init: str = "kaiming"
     pooling: str = "first"
+    classifier: str = "linear"
+    lstm_hidden: int = 256
+    lstm_dropout: float = 0.1
     max_length: int = 128
     context: int = 64
     epochs: int | None = None
@@ -70,6 +85,7 @@ class Settings:
     warmup: float = 0.1
     max_grad_norm: float = 1.0
     patience: int = 0
+    within: float = 0.0
     every: int | None = None
     precision: str | None = None
     gradient_checkpointing: bool = False
@@ -79,8 +95,13 @@ class Settings:
 
     def head_options(self) -> dict[str, Any]:
         """What `add_dlfa_head` takes of them."""
-        names = ("fusion", "gate", "reduction", "branches", "norm", "init", "pooling")
-        layers = self.fuse_layer[0] if self.fuse_layer is not None and len(self.fuse_layer) == 1 else self.fuse_layer
+        names = (
+            "fusion", "gate", "reduction", "branches", "norm", "init", "pooling",
+            "classifier", "lstm_hidden", "lstm_dropout",
+        )  # fmt: skip
+        layers = (
+            self.fuse_layer[0] if isinstance(self.fuse_layer, tuple) and len(self.fuse_layer) == 1 else self.fuse_layer
+        )
         return {"fuse_layer": layers, **{name: getattr(self, name) for name in names}}
 
     def as_dict(self) -> dict[str, Any]:
@@ -105,16 +126,18 @@ def make_settings(**options: Any) -> Settings:
     layer = options.get("fuse_layer")
     if isinstance(layer, int):
         options["fuse_layer"] = (layer,)
-    elif layer is not None:
+    elif isinstance(layer, str) and layer != "auto":
+        raise ConfigError(f"fuse_layer must be a layer, several, or auto; got {layer!r}.")
+    elif layer is not None and layer != "auto":
         options["fuse_layer"] = tuple(layer)
     settings = Settings(**options)
     check_pooling(settings.pooling)
-    for name, least in (("batch_size", 1), ("micro_batch_size", 1), ("epochs", 1), ("every", 1), ("patience", 0)):
-        value = getattr(settings, name)
-        if value is not None and value < least:
-            raise ConfigError(f"{name} must be a whole number from {least} up, got {value!r}.")
+    if (settings.parallel or settings.target_text) and settings.fuse_layer != "auto":
+        raise ConfigError("--parallel and --target-text choose the layer of --fuse-layer auto; type that too.")
+    check_ranges(settings)
     if settings.precision not in (None, *PRECISIONS):
         raise ConfigError(f"precision must be one of {', '.join(PRECISIONS)}; got {settings.precision!r}.")
+    check_report_to(settings.report_to)
     return settings
 
 
@@ -127,7 +150,9 @@ def resolve(settings: Settings, tuning: Tuning) -> Settings:
     gpu = torch.cuda.is_available()
     if settings.precision == "fp16" and not gpu:
         raise ConfigError("precision fp16 needs a GPU; type --precision bf16 or fp32.")
-    defaults, given_rate = tuning.defaults, settings.learning_rate
+    if settings.within and (tuning.name != "features" or settings.classifier != "linear"):
+        raise ConfigError("--within needs --tuning features with a linear classifier; leave it out.")
+    defaults, given_rate = tuning.defaults_for(settings.classifier), settings.learning_rate
     head_rate = given_rate if given_rate and defaults.head_learning_rate == defaults.learning_rate else None
     bf16 = gpu and torch.cuda.is_bf16_supported() and tuning.name != "features"
     share = settings.batch_size // world_size()
@@ -176,7 +201,7 @@ def training_arguments(settings: Settings, folder: Path, *, has_dev: bool, find_
     os.environ.pop("ACCELERATE_DYNAMO_BACKEND", None)
     strategy = "epoch" if settings.every is None else "steps"
     best = {"load_best_model_at_end": True, "metric_for_best_model": "score", "greater_is_better": True}
-    return TrainingArguments(
+    arguments = TrainingArguments(
         output_dir=str(folder),
         per_device_train_batch_size=settings.micro_batch_size,
         per_device_eval_batch_size=max(32, settings.micro_batch_size or 0),
@@ -211,3 +236,6 @@ def training_arguments(settings: Settings, folder: Path, *, has_dev: bool, find_
         disable_tqdm=True,
         seed=settings.seed,
     )
+    if arguments.n_gpu > 1:
+        arguments._n_gpu = 1  # else Trainer takes DataParallel, which adapters do not survive; torchrun takes them all
+    return arguments

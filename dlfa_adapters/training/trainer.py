@@ -1,5 +1,6 @@
 """Trainer and AdapterTrainer with what every training here needs, and nothing that would change their results."""
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from dlfa_adapters.training.finite import check_gradients, check_loss
 from dlfa_adapters.training.rates import parameter_groups
 from dlfa_adapters.training.settings import Settings
 from dlfa_adapters.tuning import frozen_modules
+
+logger = logging.getLogger(__name__)
 
 
 class TrainingMixin:
@@ -79,6 +82,10 @@ class TrainingMixin:
         check_loss(model, inputs, loss.detach(), self.state.global_step + 1)
         return result
 
+    def floating_point_ops(self, inputs: Any) -> int:
+        """Not counted: nobody reads the number, and Trainer walks through all parameters for it in every step."""
+        return 0
+
     def _get_train_sampler(self: Any, train_dataset: Any = None) -> SameLengthSampler:
         lengths = [len(row.input_ids) for row in train_dataset or self.train_dataset]
         return SameLengthSampler(lengths, self.settings.batch_size, self.settings.seed)
@@ -110,16 +117,24 @@ class _EachStep(TrainerCallback):
 
     def __init__(self, settings: Settings, on_step: Callable[[int], None] | None) -> None:
         self.settings, self.on_step = settings, on_step
+        self.learning: list[torch.nn.Parameter] = []
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
         """Gradients must be finite; with fp16 they may not be, the scaler then leaves the step out."""
         if not args.fp16:
-            check_gradients(model, state.global_step + 1)
+            self.learning = self.learning or [p for p in model.parameters() if p.requires_grad]
+            check_gradients(model, state.global_step + 1, self.learning)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Report a step."""
         if self.on_step is not None:
             self.on_step(1)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float], **kwargs: Any) -> None:
+        """Loss and dev scores go to the log as well."""
+        for name, title in (("loss", "loss"), ("eval_score", "score on dev")):
+            if name in logs and state.is_world_process_zero:
+                logger.info("Step %d of %d: %s %.4g", state.global_step, state.max_steps, title, logs[name])
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Stop when the patience is over."""

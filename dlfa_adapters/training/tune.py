@@ -11,7 +11,7 @@ from typing import Any
 from dlfa_adapters.errors import ConfigError, MissingExtraError
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.runs.folder import check_free
-from dlfa_adapters.training.checkpoints import has_plan, write_json
+from dlfa_adapters.training.checkpoints import write_json
 from dlfa_adapters.training.distributed import world_size
 from dlfa_adapters.training.run import train
 
@@ -167,7 +167,7 @@ def _trial(task: str, number: int, chosen: dict[str, Any], folder: Path, options
 
 def _train(task: str, trial: Trial, folder: Path, options: dict[str, Any]) -> Trial:
     out = folder / f"trial-{trial.number}"
-    run = train(task, out=out, resume=has_plan(out), **options, **trial.options)
+    run = train(task, out=out, resume="auto", **options, **trial.options)
     metrics = run.config["metrics"]["dev"]
     if metrics is None:
         raise ConfigError("A search needs dev data in the source language; name some with --dev.")

@@ -69,6 +69,10 @@ class Tuning(ABC):
             ConfigError: If the argument does not fit the model.
         """
 
+    def defaults_for(self, classifier: str) -> Defaults:
+        """Training options where the user gives none, with a classifier of `dlfa_adapters.fusion.CLASSIFIERS`."""
+        return self.defaults
+
     def frozen_blocks(self, num_layers: int) -> int:
         """How many blocks, from the bottom, give the same states before and after training."""
         return 0

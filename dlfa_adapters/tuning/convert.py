@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 import torch
-from adapters import AutoAdapterModel
+from adapters import AutoAdapterModel, LoRAConfig
 from adapters.methods.lora import LoRALayer
 
 from dlfa_adapters.errors import ConfigError, RunError, UnsupportedModelError
@@ -16,7 +16,11 @@ from dlfa_adapters.models.loss import MULTI, REGRESSION, SINGLE
 from dlfa_adapters.models.merge import probe_scores
 from dlfa_adapters.tasks import get_task
 
-FUSION_OPTIONS = ("fuse_layer", "fusion", "reduction", "branches", "gate", "norm", "init", "mask_padding")
+OPTIONS = (
+    "fuse_layer", "fusion", "reduction", "branches", "gate", "norm", "init", "mask_padding",
+    "classifier", "lstm_hidden", "lstm_dropout",
+)  # fmt: skip
+"""Options that a head of adapters and a plain configuration have under the same name."""
 
 
 def to_plain(model: Any, head_name: str) -> DLFAPreTrainedModel:
@@ -41,7 +45,7 @@ def to_plain(model: Any, head_name: str) -> DLFAPreTrainedModel:
     task = get_task(head_name)
     config = DLFAConfig(
         copy.deepcopy(model.config),
-        **{name: options[name] for name in FUSION_OPTIONS},
+        **{name: options[name] for name in OPTIONS},
         pooling=options["pooling"] if head.inner_head_type == "tagging" else "first",
         classifier_layers=options["layers"],
         classifier_activation=options["activation_function"],
@@ -54,8 +58,7 @@ def to_plain(model: Any, head_name: str) -> DLFAPreTrainedModel:
     )
     cls = DLFAForTokenClassification if head.inner_head_type == "tagging" else DLFAForSequenceClassification
     plain: DLFAPreTrainedModel = cls._around(config, plain_encoder(model))
-    plain.classifier.fusion.load_state_dict(head.fusion.state_dict())
-    plain.classifier.out.load_state_dict(head.inner.state_dict())
+    plain.classifier.load_state_dict(renamed(head.state_dict(), "inner.", "out."))
     _compare(plain, model, head_name)
     return plain
 
@@ -91,14 +94,30 @@ def to_adapters(model: DLFAPreTrainedModel, head_name: str) -> Any:
         layers=config.classifier_layers,
         activation_function=config.classifier_activation,
         dropout_prob=config.classifier_dropout,
-        **{name: getattr(config, name) for name in FUSION_OPTIONS},
+        **{name: getattr(config, name) for name in OPTIONS},
         **bias,
     )
     head = adapter_model.heads[head_name]
-    head.fusion.load_state_dict(model.classifier.fusion.state_dict())
-    head.inner.load_state_dict(model.classifier.out.state_dict())
+    head.load_state_dict(renamed(model.classifier.state_dict(), "out.", "inner."))
     _compare(model, adapter_model, head_name)
     return adapter_model
+
+
+def merge_adapters(model: Any) -> None:
+    """Merge the LoRA that is active on a model of adapters into its encoder; without adapters nothing happens.
+
+    Raises:
+        UnsupportedModelError: If there is an active adapter of another kind.
+    """
+    for name in sorted(model.active_adapters.flatten()) if model.active_adapters is not None else ():
+        if not isinstance(model.adapters_config.get(name), LoRAConfig):
+            raise UnsupportedModelError(f"its adapter {name!r} stands between the layers of the encoder.")
+        model.merge_adapter(name)
+
+
+def renamed(weights: dict[str, Any], old: str, new: str) -> dict[str, Any]:
+    """Weights whose names begin with `old` under names that begin with `new`, and the others as they are."""
+    return {new + name[len(old) :] if name.startswith(old) else name: value for name, value in weights.items()}
 
 
 def _head(model: Any, head_name: str) -> DLFAHead:

@@ -76,11 +76,11 @@ def _save_peft(model: Any, head: Any, folder: Path) -> None:
     """The LoRA with fusion and classifier; these also as a head of adapters, which says what the run is for."""
     from dlfa_adapters.models import save_lora
     from dlfa_adapters.models.lora import base_of
+    from dlfa_adapters.tuning.convert import renamed
 
     trained = base_of(model).classifier
     trained = getattr(trained, "modules_to_save", {"default": trained})["default"]
-    head.fusion.load_state_dict(trained.fusion.state_dict())
-    head.inner.load_state_dict(trained.out.state_dict())
+    head.load_state_dict(renamed(trained.state_dict(), "out.", "inner."))
     save_lora(model, folder)
 
 

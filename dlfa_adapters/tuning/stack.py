@@ -1,7 +1,5 @@
 """A task adapter over a language adapter."""
 
-import json
-from pathlib import Path
 from typing import Any, ClassVar
 
 from adapters import AdapterConfig
@@ -19,7 +17,7 @@ class Stack(Tuning):
     layer stay.
 
     Args:
-        argument: Where the source language's adapter is: a folder, or a name on the hub.
+        argument: Where the source language's adapter is: a folder, or a name on the hub; see `load_language_adapter`.
 
     Raises:
         ConfigError: If it is missing.
@@ -41,15 +39,7 @@ class Stack(Tuning):
 
     def prepare(self, model: Any, head_name: str) -> Any:
         """Load the language adapter, add a task adapter over it, and let that and the head learn."""
-        _check_fits(self.location, model.config)
-        try:
-            self.language = str(model.load_adapter(self.location, with_head=False))
-        except (OSError, ValueError) as error:
-            first = str(error).strip().splitlines()[0]
-            raise ConfigError(
-                f"The language adapter {self.location!r} cannot be loaded ({first}); give a folder that was saved with "
-                "save_adapter, or a name on a hub that can be reached."
-            ) from error
+        self.language = str(model.load_language_adapter(self.location))
         if self.language == head_name:
             raise ConfigError(
                 f"The language adapter and the task are both called {head_name!r}; save the adapter under its language."
@@ -64,27 +54,3 @@ class Stack(Tuning):
     def record(self) -> dict[str, Any]:
         """The language adapter's name and place."""
         return {"language_adapter": self.language, "location": self.location, "config": CONFIG}
-
-
-def _check_fits(location: str, config: Any) -> None:
-    """Refuse an adapter of another encoder, by what its folder says.
-
-    Raises:
-        ConfigError: Naming both.
-    """
-    path = Path(location) / "adapter_config.json"
-    if not path.is_file():
-        return
-    try:
-        saved = json.loads(path.read_text("utf-8"))
-        theirs = (saved["model_type"], saved["hidden_size"])
-    except (ValueError, KeyError) as error:
-        raise ConfigError(
-            f"{path} is no whole configuration of an adapter ({error}); save the adapter again."
-        ) from error
-    ours = (config.model_type, config.hidden_size)
-    if theirs != ours:
-        raise ConfigError(
-            f"The language adapter {location!r} is for a {theirs[0]} encoder of width {theirs[1]}, this model is "
-            f"{ours[0]} of width {ours[1]}; train a language adapter on this encoder."
-        )

@@ -62,7 +62,7 @@ def test_with_fewer_than_two_tokens_the_running_statistics_serve_and_stay(real, 
     few[1, :real] = 1
     out = module(x.requires_grad_(), few)
     torch.testing.assert_close(buffers_of(module), before, rtol=0, atol=0)
-    torch.testing.assert_close(out, module.eval()(x, few), rtol=0, atol=0)
+    torch.testing.assert_close(out, module.eval()(x, few), rtol=0, atol=1e-6)  # another kernel
     out.sum().backward()
     assert out.isfinite().all()
     assert all(parameter.grad.isfinite().all() for parameter in module.parameters())

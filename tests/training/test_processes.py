@@ -1,4 +1,7 @@
-"""Two processes with half of the batch each do what one does with all of it, batch norm's statistics included."""
+"""Two processes with half of the batch each do what one does with all of it, batch norm's statistics included.
+
+They are started by `accelerate launch`, which hands over to the launcher of `torchrun`.
+"""
 
 import json
 import os
@@ -30,7 +33,7 @@ def gradients_of(case, model, train_data, out):
 
     found = {}
 
-    def keep(wrapped, step):
+    def keep(wrapped, step, learning):
         inner = getattr(wrapped, "module", wrapped)
         found.update({f"gradient of {n}": p.grad.clone() for n, p in inner.named_parameters() if p.grad is not None})
         found.update({f"buffer {n}": b.clone() for n, b in inner.named_buffers() if "running" in n or "tracked" in n})
@@ -72,23 +75,19 @@ def without_dropout(tiny_folder, tmp_path_factory):
 @pytest.fixture(scope="module")
 def two_processes(without_dropout, items, tmp_path_factory, request):
     out = tmp_path_factory.mktemp("two")
+    (out / "worker.py").write_text(WORKER)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    here = str(request.path.parent)
-    environment = {
-        **os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1",
-    }  # fmt: skip
-    ranks = [
-        subprocess.Popen(
-            [sys.executable, "-c", WORKER, here, without_dropout, json.dumps(items["ner"]), str(out)],
-            env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )
-        for rank in range(2)
-    ]  # fmt: skip
-    outputs = [rank.communicate(timeout=240)[0] for rank in ranks]
-    assert [rank.returncode for rank in ranks] == [0, 0], outputs[0][-3000:]
+    # --multi_gpu on a machine without GPUs too: with --cpu accelerate starts one process, whatever number is asked for
+    launch = ["--multi_gpu", "--num_processes", "2", "--num_machines", "1", "--main_process_port", port]
+    arguments = [str(request.path.parent), without_dropout, json.dumps(items["ner"]), str(out)]
+    done = subprocess.run(
+        [sys.executable, "-m", "accelerate.commands.launch", *launch, str(out / "worker.py"), *arguments],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
     return torch.load(out / "found.pt")
 
 

@@ -23,7 +23,7 @@ def test_what_was_written_is_read(run):
     assert again.config == run.config
     assert again.config["task"] == "ner"
     assert again.config["format"] == 1
-    assert set(again.config["files"]) == {"head/weights"}
+    assert set(again.config["files"]) == {"config.json", "head/weights"}
     assert again.config["versions"]["dlfa-adapters"] == "0.1.0"
     assert [path.name for path in run.folder.parent.iterdir()] == ["r"]
 

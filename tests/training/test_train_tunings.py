@@ -14,7 +14,7 @@ from dlfa_adapters.evaluation.metrics import metrics_for
 from dlfa_adapters.tuning import TUNINGS, trainable_share
 
 TASKS = ("ner", "pos", "xnli", "mood")
-TUNING_NAMES = ("full", "freeze:1", "lora", "peft-lora:2", "bottleneck", "stack", "features")
+TUNING_NAMES = ("full", "freeze:1", "lora", "peft-lora:2", "bottleneck", "stack", "features", "features, bilstm")
 TRAINED = {  # the parts of which something learns, with fuse layer 2 of 3
     "full": {"embeddings", "block 1", "block 2", "block 3", "fusion", "classifier"},
     "freeze:1": {"block 2", "block 3", "fusion", "classifier"},
@@ -23,6 +23,7 @@ TRAINED = {  # the parts of which something learns, with fuse layer 2 of 3
     "bottleneck": {"adapters", "fusion", "classifier"},
     "stack": {"adapters", "fusion", "classifier"},
     "features": {"fusion", "classifier"},
+    "features, bilstm": {"fusion", "classifier"},
 }
 OTHER_PROCESS = """
 import json, sys, torch
@@ -49,15 +50,17 @@ def table(start, language_adapter, logits, tmp_path_factory):
     rows = {}
     for task in TASKS:
         for tuning in TUNING_NAMES:
-            name = f"stack:{language_adapter}" if tuning == "stack" else tuning
-            run, plan = start(task, root / f"{task}-{tuning.replace(':', '-')}", name, fuse_layer=2)
+            name, _, classifier = tuning.partition(", ")
+            name = f"stack:{language_adapter}" if tuning == "stack" else name
+            options = {"fuse_layer": 2, "classifier": classifier or "linear", "lstm_hidden": 8}
+            run, plan = start(task, root / f"{task}-{tuning.replace(':', '-')}", name, **options)
             before = load_encoder(plan.encoder.name).model.base_model.state_dict()
             rows[task, tuning] = run, plan, before, logits(plan.model, plan.encoder.tokenizer)
     return rows
 
 
 def test_there_is_a_row_for_every_tuning():
-    assert {tuning.partition(":")[0] for tuning in TUNING_NAMES} == set(TUNINGS)
+    assert {tuning.partition(",")[0].partition(":")[0] for tuning in TUNING_NAMES} == set(TUNINGS)
 
 
 def test_a_new_process_gets_the_same_logits(table, tmp_path):

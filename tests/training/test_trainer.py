@@ -121,7 +121,7 @@ def test_gradient_checkpointing(tuning, start, monkeypatch, tmp_path, tiny_folde
     """The same gradients with a frozen embedding, and batch norm counts each step once."""
     gradients = []
 
-    def keep(model, step):
+    def keep(model, step, learning):
         gradients[-1].update({n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None})
 
     monkeypatch.setattr(trainer_module, "check_gradients", keep)
@@ -148,7 +148,7 @@ def test_accumulation_is_the_big_batch(task, tuning, start, monkeypatch, tmp_pat
     """With unequal lengths, and layer norm in the fusion: batch statistics would be those of a micro-batch."""
     gradients = {}
 
-    def keep(model, step):
+    def keep(model, step, learning):
         gradients[micro] = {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
 
     monkeypatch.setattr(trainer_module, "check_gradients", keep)

@@ -1,7 +1,5 @@
 """Tunings by themselves: names and arguments, what learns, and what is refused."""
 
-import json
-
 import pytest
 
 from dlfa_adapters.errors import ConfigError, RunError
@@ -133,9 +131,10 @@ def test_a_language_adapter_of_another_encoder_is_refused(tiny_model, language_a
         prepared(tiny_model, f"stack:{language_adapter}", hidden_size=32)
     with pytest.raises(ConfigError, match="is for a bert encoder of width 16, this model is distilbert of width 16"):
         prepared(tiny_model, f"stack:{language_adapter}", "distilbert")
-    config = json.loads((language_adapter / "adapter_config.json").read_text())
-    (language_adapter / "adapter_config.json").write_text(json.dumps({**config, "name": "ner"}))
+    model = tiny_model()
+    model.add_adapter("ner", config="seq_bn_inv")
+    model.save_adapter(str(language_adapter.with_name("ner")), "ner")
     with pytest.raises(ConfigError, match="are both called 'ner'"):
-        prepared(tiny_model, f"stack:{language_adapter}")
+        prepared(tiny_model, f"stack:{language_adapter.with_name('ner')}")
     with pytest.raises(ConfigError, match=r"The language adapter 'nowhere/xx' cannot be loaded"):
         prepared(tiny_model, "stack:nowhere/xx")

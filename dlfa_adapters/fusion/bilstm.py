@@ -1,0 +1,76 @@
+"""What can stand between fusion and classifier: nothing, or a bidirectional LSTM over the tokens."""
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from dlfa_adapters.fusion.base import one_of
+
+CLASSIFIERS = ("linear", "bilstm")
+"""`linear`: linear maps alone; `bilstm`: a two-layer bidirectional LSTM in front of them."""
+
+
+class BiLSTM(nn.Module):
+    """A two-layer bidirectional LSTM (Wu and Dredze 2019, arXiv 1904.09077, their models on frozen features).
+
+    Only real tokens are read, in their order: the result at a token depends neither on padding nor on its side.
+
+    Args:
+        width: Width of the states.
+        hidden: Units a direction and layer; the result is twice as wide.
+        dropout: Between the two layers.
+
+    Raises:
+        ValueError: If a value cannot work.
+    """
+
+    def __init__(self, width: int, hidden: int = 256, dropout: float = 0.1) -> None:
+        super().__init__()
+        if isinstance(hidden, bool) or not isinstance(hidden, int) or hidden < 1:
+            raise ValueError(f"lstm_hidden must be a whole number from 1 up, got {hidden!r}; type lstm_hidden=256.")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"lstm_dropout must lie in 0..1, 1 left out, got {dropout!r}; type lstm_dropout=0.1.")
+        self.lstm = nn.LSTM(width, hidden, num_layers=2, batch_first=True, dropout=dropout, bidirectional=True)
+
+    def forward(
+        self, states: Float[Tensor, "batch seq width"], attention_mask: Shaped[Tensor, "batch seq"] | None = None
+    ) -> Float[Tensor, "batch seq out"]:
+        """Read the tokens in both directions.
+
+        Args:
+            states: Fused states, (batch, seq, width).
+            attention_mask: Non-zero at real tokens, (batch, seq). Without it all are.
+
+        Returns:
+            (batch, seq, 2 * hidden), zeros at padding.
+        """
+        if attention_mask is None:
+            return self.lstm(states)[0]
+        real = attention_mask != 0
+        order = real.logical_not().to(torch.uint8).argsort(dim=1, stable=True)[..., None]  # real tokens to the left
+        moved = states.gather(1, order.expand_as(states))
+        lengths = real.sum(1).clamp(min=1).cpu()
+        packed = pack_padded_sequence(moved, lengths, batch_first=True, enforce_sorted=False)
+        found, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=states.shape[1])
+        return torch.zeros_like(found).scatter(1, order.expand_as(found), found)
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew, as torch does: uniform, within one over the root of `hidden`."""
+        self.lstm.reset_parameters()
+
+
+def make_bilstm(classifier: str, width: int, hidden: int, dropout: float) -> BiLSTM | None:
+    """The LSTM of a classifier, or None for a linear one.
+
+    Args:
+        classifier: A name of `CLASSIFIERS`.
+        width: Width of the states.
+        hidden: See `BiLSTM`.
+        dropout: See `BiLSTM`.
+
+    Raises:
+        ValueError: If the name is none of them, or a value cannot work.
+    """
+    one_of("classifier", classifier, CLASSIFIERS)
+    return BiLSTM(width, hidden, dropout) if classifier == "bilstm" else None

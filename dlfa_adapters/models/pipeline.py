@@ -1,0 +1,110 @@
+"""`pipeline("token-classification")` for our models: it tags words, as `dlfa predict` does, and not pieces."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import TokenClassificationPipeline
+from transformers.pipelines import PIPELINE_REGISTRY
+from transformers.pipelines.token_classification import AggregationStrategy
+
+from dlfa_adapters.data.pooling import pool_pieces
+from dlfa_adapters.data.windows import make_windows
+from dlfa_adapters.data.words import split_words
+
+TASK = "token-classification"
+
+
+class WordPipeline(TokenClassificationPipeline):
+    """Splits text into words, gives every word the label of the piece that the model was trained on, groups words.
+
+    The stock pipeline takes a label for each piece, also for those that never had one in training, and cuts long texts
+    off. `pipeline(...)` builds this class for models whose configuration has `windows`, the stock one for all others.
+    The keys of its results are the stock ones; every aggregation strategy but `none` groups words as `simple` does.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """The stock pipeline, unless the model is one of ours."""
+        if getattr(kwargs["model"].config, "windows", None) is None:
+            return TokenClassificationPipeline(*args, **kwargs)
+        return super().__new__(cls)
+
+    def check_model_type(self, supported_models: Any) -> None:
+        """Nothing to check: a model of another library does not come here."""
+
+    def _sanitize_parameters(self, language: str | None = None, stride: Any = None, **options: Any) -> Any:
+        """The stock options, and `language`, a code such as zh that says how text is split into words."""
+        if stride is not None:
+            raise ValueError("This model cuts long texts into windows by itself (config.windows); leave stride out.")
+        before, forward, after = super()._sanitize_parameters(**options)
+        return before if language is None else {**before, "language": language}, forward, after
+
+    def preprocess(
+        self, sentence: Any, language: str | None = None, is_split_into_words: bool = False, delimiter: str = " "
+    ) -> Iterator[dict[str, Any]]:
+        """Windows of the text, each with the words that are read in it."""
+        words = list(sentence) if is_split_into_words else split_words(sentence, language)
+        text = delimiter.join(words) if is_split_into_words else sentence
+        windows, _ = make_windows(self.tokenizer, [words], **self.model.config.windows)
+        rows = [(window.input_ids, window.words, window.pieces) for window in windows]
+        for number, (ids, places, pieces) in enumerate(rows or [(self._no_words(), (), ())]):
+            yield {
+                "input_ids": torch.tensor([ids]),
+                "attention_mask": torch.ones(1, len(ids), dtype=torch.long),
+                "words": list(places),
+                "pieces": [list(span) for span in pieces],
+                "spans": _spans(text, words, len(delimiter) if is_split_into_words else 0),
+                "text": text,
+                "is_last": number + 1 >= len(rows),
+            }
+
+    def _no_words(self) -> list[int]:
+        """What the encoder sees of a text without words: something has to come out for it, too."""
+        return self.tokenizer("")["input_ids"] or [self.tokenizer.pad_token_id or 0]
+
+    def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
+        inputs = {name: model_inputs[name] for name in ("input_ids", "attention_mask")}
+        return {**model_inputs, "logits": self.model(**inputs).logits}
+
+    def postprocess(
+        self,
+        all_outputs: Sequence[dict[str, Any]],
+        aggregation_strategy: AggregationStrategy = AggregationStrategy.NONE,
+        ignore_labels: list[str] | None = None,
+    ) -> list[dict[str, Any]]:
+        """Labelled words, or groups of them."""
+        ignored = ["O"] if ignore_labels is None else ignore_labels
+        text, spans = all_outputs[0]["text"], all_outputs[0]["spans"]
+        scores = dict(pair for output in all_outputs for pair in self._scores(output))
+        found: list[dict[str, Any]] = []
+        for word, (start, end) in enumerate(spans):
+            best = int(scores[word].argmax())
+            label, score = self.model.config.id2label[best], float(scores[word][best])
+            found.append({"entity": label, "score": score, "index": word + 1, "start": start, "end": end, "word": ""})
+        if aggregation_strategy != AggregationStrategy.NONE:
+            found = self.group_entities(found)
+        for entity in found:
+            entity |= {"score": float(entity["score"]), "word": text[entity["start"] : entity["end"]]}
+        return [entity for entity in found if entity.get("entity", entity.get("entity_group")) not in ignored]
+
+    def _scores(self, output: dict[str, Any]) -> Iterator[tuple[int, Tensor]]:
+        """The words of a window with the probabilities of their labels."""
+        real = output["logits"][0][output["attention_mask"][0].bool()].float()  # padding may be on the left
+        pooled = pool_pieces(real, output["pieces"], getattr(self.model.config, "pooling", "first"))
+        return zip(output["words"], pooled.softmax(-1), strict=True)
+
+
+def _spans(text: str, words: list[str], gap: int) -> list[tuple[int, int]]:
+    """Where each word begins and ends in the text; at least `gap` characters lie between two."""
+    spans, stop = [], -gap
+    for word in words:
+        start = text.index(word, stop + gap)
+        stop = start + len(word)
+        spans.append((start, stop))
+    return spans
+
+
+def register_pipeline() -> None:
+    """Let `pipeline("token-classification", model=...)` build `WordPipeline` for our models."""
+    PIPELINE_REGISTRY.supported_tasks[TASK]["impl"] = WordPipeline

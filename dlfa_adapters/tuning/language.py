@@ -1,0 +1,91 @@
+"""A language adapter that learns by masked language modelling."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from adapters.configuration import AdapterConfig
+
+from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.heads.masked_lm import MASKED_LM_TYPE, MaskedLMHead
+from dlfa_adapters.heads.names import check_head_name
+from dlfa_adapters.heads.pretrained_decoder import Decoder
+from dlfa_adapters.tuning.base import Defaults, Saved, Tuning
+
+LANGUAGE_CONFIGS = ("seq_bn_inv", "seq_bn", "double_seq_bn_inv", "double_seq_bn")
+"""Names of adapters for bottlenecks that can stand under another adapter; those with `inv` have an invertible part."""
+
+
+class LanguageTuning(Tuning):
+    """Adds an adapter for a language, and a decoder; both learn, the encoder does not (MAD-X, arXiv 2005.00052).
+
+    Args:
+        language: Name of the adapter, e.g. `de`.
+        config: A name of `LANGUAGE_CONFIGS`.
+        reduction: The width of the bottlenecks is the encoder's divided by this; 2 in MAD-X.
+        leave_out: Blocks that get none, from 1. MAD-X 2.0 (Pfeiffer et al. 2021, arXiv 2012.15562) leaves out the last.
+        decoder: The checkpoint's own; None for a new one.
+
+    Raises:
+        ConfigError: If the language cannot be the name of an adapter, or an option has a value that cannot work.
+    """
+
+    name: ClassVar[str] = "language"
+    summary: ClassVar[str] = "a language adapter by masked language modelling"
+    defaults: ClassVar[Defaults] = Defaults(learning_rate=5e-4, head_learning_rate=3e-3, epochs=1)
+    saved: ClassVar[Saved] = "adapters"
+
+    def __init__(
+        self,
+        language: str,
+        config: str = "seq_bn_inv",
+        reduction: float = 2,
+        leave_out: Sequence[int] = (),
+        decoder: Decoder | None = None,
+    ) -> None:
+        super().__init__(check_head_name(language, "language adapter"))
+        if config not in LANGUAGE_CONFIGS:
+            raise ConfigError(f"config must be one of {', '.join(LANGUAGE_CONFIGS)}; got {config!r}.")
+        if reduction <= 0:
+            raise ConfigError(f"reduction must be a number above 0, got {reduction!r}; type 2, as MAD-X has it.")
+        self.language, self.config, self.reduction, self.decoder = language, config, reduction, decoder
+        self.leave_out = sorted(set(leave_out))
+
+    def prepare(self, model: Any, head_name: str) -> Any:
+        """Add adapter and decoder, and let them learn.
+
+        Other heads go, such as the one that adapters makes of a checkpoint's decoder: each checkpoint would hold them.
+
+        Raises:
+            ConfigError: If there is no such block, or none is left.
+        """
+        blocks = range(1, model.config.num_hidden_layers + 1)
+        if not set(self.leave_out) < set(blocks):
+            raise ConfigError(
+                f"leave_out names some of the blocks 1 to {len(blocks)} of this encoder, got "
+                f"{', '.join(map(str, self.leave_out))}; type {len(blocks)} to leave out the last, as MAD-X 2.0 does."
+            )
+        config = AdapterConfig.load(
+            self.config, reduction_factor=self.reduction, leave_out=[k - 1 for k in self.leave_out]
+        )
+        model.add_adapter(self.language, config=config, overwrite_ok=True)
+        for other in list(model.heads):
+            model.delete_head(other)
+        model.register_custom_head(MASKED_LM_TYPE, MaskedLMHead)
+        if self.decoder is None:
+            head = MaskedLMHead(model, head_name)
+        else:
+            head = MaskedLMHead(model, head_name, self.decoder.activation_function, self.decoder.layer_norm_eps)
+            head.load_state_dict(self.decoder.weights)
+        model.add_prediction_head(head, overwrite_ok=True)
+        model.train_adapter(self.language)
+        model.active_head = head_name
+        return model
+
+    def record(self) -> dict[str, Any]:
+        """The adapter's options, and where the decoder comes from."""
+        return {
+            "config": self.config,
+            "reduction": self.reduction,
+            "leave_out": self.leave_out,
+            "decoder": "new" if self.decoder is None else "the checkpoint's",
+        }

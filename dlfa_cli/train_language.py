@@ -1,0 +1,129 @@
+"""`dlfa train-language`: plain text in, a language adapter out."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dlfa_cli.machine import PANEL, Compile, GradientCheckpointing, Precision, ReportTo
+
+if TYPE_CHECKING:
+    from dlfa_adapters.training import TrainedLanguage
+
+_ADAPTER, _STEPS = "Adapter", "Steps"
+
+
+def train_language(
+    language: Annotated[str | None, typer.Argument(help="Name of the adapter, such as de or sw.")] = None,
+    text: Annotated[
+        list[str] | None, typer.Option("--text", help="A UTF-8 file, one paragraph a line; several times for several.")
+    ] = None,
+    format: Annotated[
+        str,
+        typer.Option("--format", "-f", help="text; or wikiann, conllu...: the words of labelled data, without labels."),
+    ] = "text",
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="`offline` (from the package index), a folder, or a name on the hub.")
+    ] = "offline",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The adapter's folder; default: adapters/LANGUAGE.")
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with the training of this folder that was cut short.")
+    ] = None,
+    config: Annotated[
+        str,
+        typer.Option(help="seq_bn_inv, seq_bn, double_seq_bn_inv, double_seq_bn.", rich_help_panel=_ADAPTER),
+    ] = "seq_bn_inv",
+    reduction: Annotated[float, typer.Option(help="Inner width: the encoder's by this.", rich_help_panel=_ADAPTER)] = 2,
+    leave_out: Annotated[
+        list[int] | None,
+        typer.Option(help="A block without adapter; the last one in MAD-X 2.0. Repeatable.", rich_help_panel=_ADAPTER),
+    ] = None,
+    steps: Annotated[int, typer.Option(help="Steps of the optimiser.", rich_help_panel=_STEPS)] = 2000,
+    batch_size: Annotated[int, typer.Option(help="Rows in a step, over all processes.", rich_help_panel=_STEPS)] = 64,
+    max_length: Annotated[int, typer.Option(help="Pieces in a row.", rich_help_panel=_STEPS)] = 128,
+    lr: Annotated[float | None, typer.Option(help="Learning rate; default: 5e-4.", rich_help_panel=_STEPS)] = None,
+    decoder_lr: Annotated[
+        float | None, typer.Option(help="Learning rate of the decoder; default: 3e-3.", rich_help_panel=_STEPS)
+    ] = None,
+    warmup: Annotated[float, typer.Option(help="Share of steps.", rich_help_panel=_STEPS)] = 0.1,
+    every: Annotated[int, typer.Option(help="Write a checkpoint every so many steps.", rich_help_panel=_STEPS)] = 500,
+    seed: Annotated[int, typer.Option(rich_help_panel=_STEPS)] = 0,
+    micro_batch: Annotated[
+        int | None, typer.Option(help="Rows at once; less takes less memory.", rich_help_panel=PANEL)
+    ] = None,
+    precision: Precision = None,
+    gradient_checkpointing: GradientCheckpointing = False,
+    compile: Compile = False,
+    report_to: ReportTo = "none",
+    as_json: Annotated[bool, typer.Option("--json", help="Print language.json on stdout.")] = False,
+) -> None:
+    """Train a language adapter on plain text by masked language modelling (MAD-X). The encoder stays as it is.
+
+    Perplexity on paragraphs that are held out is measured before and after. Examples:
+
+    `dlfa train-language sw --text sw.txt`
+
+    `dlfa train-language de --text news.txt --text wiki.txt --steps 10000 --leave-out 12 --out adapters/de`
+
+    `dlfa train-language sw --text panx/sw/train.tsv --format wikiann --model xlm-roberta-base`
+
+    `dlfa train-language --resume adapters/de`
+    """
+    given = {
+        "format": format, "model": model, "out": out, "config": config, "reduction": reduction,
+        "leave_out": leave_out or [], "steps": steps, "batch_size": batch_size, "max_length": max_length,
+        "learning_rate": lr, "head_learning_rate": decoder_lr, "warmup": warmup, "every": every, "seed": seed,
+        "micro_batch_size": micro_batch, "precision": precision, "gradient_checkpointing": gradient_checkpointing,
+        "compile": compile, "report_to": report_to,
+    }  # fmt: skip
+    trained = _run(language, text, resume, given)
+    if trained is not None and as_json:
+        typer.echo(json.dumps(trained.record, ensure_ascii=False, indent=1))
+    elif trained is not None:
+        _show(trained)
+
+
+def _run(
+    language: str | None, text: list[str] | None, resume: Path | None, given: dict[str, Any]
+) -> "TrainedLanguage | None":
+    """Train; the adapter, or None in all processes but the main one."""
+    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+
+    screen = errors_console()
+    with screen.status("Starting (loading PyTorch and adapters)"):
+        from dlfa_adapters.errors import ConfigError
+        from dlfa_adapters.training import resume_language, train_language
+        from dlfa_adapters.training.distributed import is_main, leave
+
+        quiet_libraries()
+    if bool(language and text) == (resume is not None) or bool(language) != bool(text):
+        raise ConfigError(
+            "Give a language and its text, or --resume and a folder; type e.g. dlfa train-language sw --text sw.txt."
+        )
+    screen.quiet = not is_main()
+
+    def announce(plan: Any) -> None:
+        for line in plan.lines():
+            screen.print(line, markup=False, soft_wrap=True)
+
+    with progress_bars(screen) as progress:
+        options: dict[str, Any] = {"on_start": announce, "progress": progress}
+        if resume is not None:
+            trained = resume_language(resume, **options)
+        else:
+            trained = train_language(str(language), list(text or []), **given, **options)
+    leave()
+    return trained if is_main() else None
+
+
+def _show(trained: "TrainedLanguage") -> None:
+    """Print perplexity before and after, and what to do next."""
+    record, folder = trained.record, trained.folder
+    before, after = (f"{record['perplexity'][when]:,.1f} {when}" for when in ("before", "after"))
+    untrained = " (with a decoder that knows frequencies alone)" if record["adapter"]["decoder"] == "new" else ""
+    typer.echo(f"Perplexity on {record['text']['held_out']:,} held-out paragraphs: {before}{untrained}, {after}.")
+    typer.echo(f"Saved in {folder} after {record['training']['seconds']:.0f} s. Train over it, or read with it:\n")
+    typer.echo(f'  dlfa train ner --tuning stack:{folder}\n  dlfa predict RUN --language-adapter {folder} "…"')
