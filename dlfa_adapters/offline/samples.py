@@ -6,7 +6,7 @@ from pathlib import Path
 from dlfa_adapters.data.sources import SAMPLES
 from dlfa_adapters.errors import ConfigError
 
-SAMPLE_TASKS = {"ner": "ner", "pos": "pos", "xnli": "nli"}
+SAMPLE_TASKS = {"ner": "ner", "pos": "pos", "xnli": "nli", "pawsx": "pawsx"}
 """The sample that a task can be tried on."""
 
 
@@ -14,7 +14,8 @@ def sample_file(sample: str, split: str, language: str) -> Path:
     """The file of a sample corpus.
 
     Args:
-        sample: `ner`, `pos` (two columns, word and tag) or `nli` (premise, hypothesis, label).
+        sample: `ner`, `pos` (two columns, word and tag), `nli` (premise, hypothesis, label) or `pawsx` (two sentences
+            and 0 or 1).
         split: `train`, `dev` (English only) or `test`.
         language: ISO 639-1 code.
 

@@ -1,12 +1,13 @@
 """The sample corpora are well formed, and nothing of a training sample stands in a test sample."""
 
+import re
 import unicodedata
 from collections import Counter
 
 import pytest
 
 from dlfa_adapters.offline.samples import SAMPLES, sample_file, sample_languages
-from dlfa_adapters.tasks import NER, POS, XNLI
+from dlfa_adapters.tasks import NER, PAWSX, POS, XNLI
 
 TAGGED = [(task, split) for task in ("ner", "pos") for split in ("train", "dev", "test")]
 
@@ -84,21 +85,54 @@ def test_pos_sizes_and_all_tags_in_train():
     assert {tag for s in sentences("pos", "train", "en") for _, tag in s} == set(POS.labels)
 
 
-def test_nli_three_columns_balanced_and_disjoint():
+def rows_of_pairs(sample, split, language):
+    """Rows of two sentences and a label, read without the readers."""
+    text = sample_file(sample, split, language).read_bytes().decode("utf-8")
+    assert unicodedata.is_normalized("NFC", text), language
+    return [tuple(line.split("\t")) for line in text.removesuffix("\n").split("\n")]
+
+
+@pytest.mark.parametrize(
+    ("sample", "task", "in_training", "languages"), [("nli", XNLI, 150, 9), ("pawsx", PAWSX, 120, 7)]
+)
+def test_pairs_have_three_columns_are_balanced_and_disjoint(sample, task, in_training, languages):
     pairs = {}
     for split in ("train", "dev", "test"):
-        for language in sample_languages("nli", split):
-            text = sample_file("nli", split, language).read_bytes().decode("utf-8")
-            rows = [tuple(line.split("\t")) for line in text.removesuffix("\n").split("\n")]
+        for language in sample_languages(sample, split):
+            rows = rows_of_pairs(sample, split, language)
             labels = Counter(row[2] for row in rows)
             assert all(len(row) == 3 and all(row) for row in rows)
-            assert set(labels) == set(XNLI.labels)
+            assert set(labels) == set(task.labels)
             assert max(labels.values()) <= 1.3 * min(labels.values()), (split, language, labels)
             for row in rows:
                 assert row[:2] not in pairs, (row, pairs[row[:2]])
                 pairs[row[:2]] = (split, language)
-    assert sum(where == ("train", "en") for where in pairs.values()) >= 150
-    assert len(sample_languages("nli")) >= 9
+    assert sum(where == ("train", "en") for where in pairs.values()) >= in_training
+    assert len(sample_languages(sample)) >= languages
+
+
+def test_pawsx_every_sentence_has_a_paraphrase_and_a_swap_and_words_do_not_tell_them_apart():
+    for split in ("train", "dev", "test"):
+        for language in sample_languages("pawsx", split):
+            rows = rows_of_pairs("pawsx", split, language)
+            assert Counter(Counter(row[0] for row in rows).values()) == {2: len(rows) // 2}
+            assert len({(row[0], row[2]) for row in rows}) == len(rows)
+            shared = [(_shared_words(*row[:2]), row[2]) for row in rows]
+            right = [
+                sum((share >= limit) == (label == meant) for share, label in shared)
+                for limit in {share for share, _ in shared}
+                for meant in PAWSX.labels
+            ]
+            assert max(right) <= 0.6 * len(rows), (split, language)
+    assert {language: len(rows_of_pairs("pawsx", "test", language)) for language in PAWSX.languages} == dict.fromkeys(
+        PAWSX.languages, 20
+    )
+
+
+def _shared_words(first, second):
+    """Share of the words that are in both sentences."""
+    bags = [set(re.findall(r"\w+", text.casefold())) for text in (first, second)]
+    return len(bags[0] & bags[1]) / len(bags[0] | bags[1])
 
 
 def test_ner_label_balance_printed(capsys):

@@ -1,0 +1,96 @@
+"""`dlfa recipes`: scripts to read, run, copy and edit."""
+
+import ast
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+recipes_app = typer.Typer(
+    help="Scripts to copy and edit, one for each task and each table of the paper. Example: `dlfa recipes cp ner`.",
+    no_args_is_help=True,
+)
+
+
+@recipes_app.command("ls")
+def list_recipes() -> None:
+    """List the recipes. Example: `dlfa recipes ls`."""
+    found = recipes()
+    width = max(map(len, found))
+    for name, path in found.items():
+        typer.echo(f"{name:{width}}  {first_line(path)}")
+
+
+@recipes_app.command("cp")
+def copy_recipe(
+    name: Annotated[str, typer.Argument(help="A name that `dlfa recipes ls` lists.")],
+    to: Annotated[Path, typer.Argument(metavar="DEST", help="A file or a folder.", show_default=False)] = Path(),
+    force: Annotated[bool, typer.Option("--force", help="Overwrite.")] = False,
+) -> None:
+    """Copy a recipe, to edit it.
+
+    A file that is there stays, unless --force is given. Examples:
+
+    `dlfa recipes cp ner`
+
+    `dlfa recipes cp paper/table2_sweep experiments/my_sweep.py`
+    """
+    typer.echo(copy(name, to, force))
+
+
+def recipes() -> dict[str, Path]:
+    """Name -> file of every recipe; those of the tables of the paper are called `paper/...`."""
+    folder = recipes_folder()
+    files = [*sorted(folder.glob("[!_]*.py")), *sorted(folder.glob("*/[!_]*.py"))]
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in files}
+
+
+def recipes_folder(package: Path = Path(__file__).parent) -> Path:
+    """Where the recipes are: in the installed package, or beside it in a checkout.
+
+    Args:
+        package: The folder of this package.
+
+    Raises:
+        FileNotFoundError: If they are in neither place.
+    """
+    package = package.resolve()
+    installed, checkout = package / "_recipes", package.parent / "recipes"
+    for folder, sign in ((installed, installed / "ner.py"), (checkout, package.parent / "pyproject.toml")):
+        if folder.is_dir() and sign.is_file():
+            return folder
+    raise FileNotFoundError(
+        f"there are no recipes in {installed} or {checkout}; install the package again: pip install dlfa-adapters"
+    )
+
+
+def first_line(path: Path) -> str:
+    """What a recipe says of itself in the first line of its docstring."""
+    return (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").partition("\n")[0]
+
+
+def copy(name: str, to: Path, force: bool = False) -> Path:
+    """Copy a recipe.
+
+    Args:
+        name: Its name, with or without `.py`.
+        to: A file, or a folder that exists.
+        force: Whether to overwrite a file.
+
+    Returns:
+        The copy.
+
+    Raises:
+        FileNotFoundError: If there is no such recipe.
+        FileExistsError: If something is in the way.
+    """
+    found = recipes()
+    path = found.get(name.removesuffix(".py"))
+    if path is None:
+        raise FileNotFoundError(f"there is no recipe {name!r}; there are {', '.join(found)}.")
+    target = to / path.name if to.is_dir() else to
+    if target.exists() and (target.is_dir() or not force):
+        raise FileExistsError(f"{target} exists; give another name, or type --force to overwrite it.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(path.read_bytes())
+    return target

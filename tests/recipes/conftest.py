@@ -1,0 +1,72 @@
+"""The recipes as modules, and a little data of every task in the folders that their users have."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from dlfa_cli.recipes import recipes
+
+RECIPES = recipes()
+WORDS = [
+    ("Anna met Bob in Rome .", "B-PER O B-PER O B-LOC O", "PROPN VERB PROPN ADP PROPN PUNCT"),
+    ("the Bank of York met Anna", "O B-ORG I-ORG I-ORG O B-PER", "DET NOUN ADP PROPN VERB PROPN"),
+    ("Bob is far", "B-PER O O", "PROPN AUX ADV"),
+    ("in New York", "O B-LOC I-LOC", "ADP PROPN PROPN"),
+]
+TEXTS = [words for words, _, _ in WORDS]
+LABELS = {
+    "xnli": ["entailment", "neutral", "contradiction", "neutral"],
+    "pawsx": ["1", "0", "1", "0"],
+    "topic": ["sports", "health", "travel", "politics"],
+    "sentiment": ["0", "1", "2", "1"],
+}
+SPLITS = {"train": 2, "dev": 1, "test": 1}
+"""How often the four items stand in a split."""
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+def tagged(column):
+    return "".join(
+        "".join(f"{word}\t{tag}\n" for word, tag in zip(item[0].split(), item[column].split(), strict=True)) + "\n"
+        for item in WORDS
+    )
+
+
+def pairs(task):
+    return "".join(f"{a}\t{b}\t{label}\n" for a, b, label in zip(TEXTS, reversed(TEXTS), LABELS[task], strict=True))
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory):
+    """A folder with `xtreme` (panx, udpos, xnli, pawsx), `sib200` and `xlmt`; English, German, Swahili."""
+    root = tmp_path_factory.mktemp("data")
+    texts = {"panx": tagged(1), "udpos": tagged(2), "xnli": pairs("xnli"), "pawsx": pairs("pawsx")}
+    topics = "".join(f"{i}\t{LABELS['topic'][i]}\t{text}\n" for i, text in enumerate(TEXTS))
+    for split, times in SPLITS.items():
+        for language in ("en", "de", "sw") if split == "test" else ("en",):
+            for folder, text in texts.items():
+                write(root / "xtreme" / folder / f"{split}-{language}.tsv", text * times)
+            code = {"en": "eng_Latn", "de": "deu_Latn", "sw": "swh_Latn"}[language]
+            write(root / "sib200" / code / f"{split}.tsv", "index_id\tcategory\ttext\n" + topics * times)
+            name = {"en": "english", "de": "german", "sw": "swahili"}[language]
+            write(root / "xlmt" / name / f"{split}_text.txt", "\n".join(TEXTS * times) + "\n")
+            write(root / "xlmt" / name / f"{split}_labels.txt", "\n".join(LABELS["sentiment"] * times) + "\n")
+    return root
+
+
+@pytest.fixture(scope="session")
+def recipe():
+    """recipe("ner"): a recipe as a module of its own."""
+
+    def load(name, path=None):
+        spec = importlib.util.spec_from_file_location(f"recipe_{Path(name).name}", path or RECIPES[name])
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load

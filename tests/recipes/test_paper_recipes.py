@@ -1,0 +1,62 @@
+"""The tables of the paper, two epochs on a tiny encoder: every head has its line, and finished work is not repeated."""
+
+import re
+from itertools import dropwhile, takewhile
+
+import pytest
+
+
+@pytest.fixture
+def table(recipe, data, tiny_folder, tmp_path, capsys):
+    """table("table2_sweep", ...): run a recipe on the small data; the rows of the first table that it prints."""
+
+    def run(name, *more, tuning="features", epochs=2):
+        arguments = ["--data", data / "xtreme", "--model", tiny_folder, "--tuning", tuning, "--epochs", epochs]
+        recipe(f"paper/{name}").main([*map(str, [*arguments, "--out", tmp_path / "out"]), *map(str, more)])
+        lines = dropwhile(lambda line: not line.startswith("|"), capsys.readouterr().out.splitlines())
+        header, _, *rows = takewhile(lambda line: line.startswith("|"), lines)
+        return [[cell.strip() for cell in line.split("|")[1:-1]] for line in (header, *rows)]
+
+    return run
+
+
+DIFFERENCE = r"[+-]\d+\.\d \[[+-]\d+\.\d, [+-]\d+\.\d\]"
+
+
+def test_table_2_has_a_line_a_layer_and_a_column_a_task(table):
+    header, *lines = table("table2_sweep", "--tasks", "ner", "xnli", "--seeds", 2)
+    assert header == ["", "ner, span F1 (lenient)", "xnli, accuracy"]
+    assert [line[0] for line in lines] == ["last", "D_1", "D_2", "D_3"]
+    assert all(re.fullmatch(r"\d+\.\d ± \d+\.\d", cell) for cell in lines[0][1:])
+    assert all(re.fullmatch(rf"\d+\.\d ± \d+\.\d \({DIFFERENCE}\)", cell) for line in lines[1:] for cell in line[1:])
+
+
+def test_table_2_with_fine_tuning(table):
+    _, *lines = table("table2_sweep", "--tasks", "pos", "--layers", 2, "--seeds", 1, tuning="full")
+    assert [line[0] for line in lines] == ["last", "D_2", "D_3"]
+    assert all(re.fullmatch(rf"\d+\.\d( \({DIFFERENCE}\))?", line[1]) for line in lines)
+
+
+def test_table_3_reads_the_sweep_of_table_2(table, tmp_path):
+    of_table_2 = table("table2_sweep", "--tasks", "pawsx", "--seeds", 1)
+    trained = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("trainings/**/*") if path.is_file()}
+    assert trained
+    header, *lines = table("table3_families", "--tasks", "pawsx", "--seeds", 1)
+    assert header == ["task", "languages", "head", "last", "head", "difference", "95 %", "p"]
+    assert [line[1] for line in lines] == ["enf of the paper (en, de)", "noenf of the paper (others)"]
+    assert {line[2] for line in lines} == {"D_2"}  # layer 6 of 12, scaled to 3
+    assert {path: path.stat().st_mtime_ns for path in trained} == trained
+    assert len(of_table_2) == 5
+    lines = table("table3_families", "--tasks", "pawsx", "--seeds", 1, "--families")[1:]
+    assert [line[1] for line in lines] == ["Indo-European", "other families"]
+
+
+def test_table_5_has_the_branches_and_the_control(table):
+    _, *lines = table("table5_ablations", "--tasks", "pawsx", "--seeds", 1, "--also", "mix")
+    assert [line[0] for line in lines] == ["last", "D_2", "D_3", "D_2 global", "D_2 local", "mix"]
+
+
+def test_table_7_fuses_the_layers_of_the_paper_or_others(table):
+    assert [line[0] for line in table("table7_xlmr", "--tasks", "pawsx", "--seeds", 1)[1:]] == ["last", "D_2", "D_3"]
+    lines = table("table7_xlmr", "--tasks", "pawsx", "--seeds", 1, "--layers", 1)
+    assert [line[0] for line in lines[1:]] == ["last", "D_1", "D_3"]
