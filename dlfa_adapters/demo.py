@@ -7,19 +7,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from dlfa_adapters.data.sources import load_data
-from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.data.words import split_words
 from dlfa_adapters.evaluation.metrics import SpanF1
+from dlfa_adapters.evaluation.progress import count_items
 from dlfa_adapters.evaluation.tagger import Tagger
+from dlfa_adapters.frozen import HeadSpec, TaggedStates, TrainedHead, encode_tagged, predict_heads, train_heads
+from dlfa_adapters.frozen.export import add_trained_head
+from dlfa_adapters.frozen.scores import span_f1
 from dlfa_adapters.offline.package_files import sha256_of
 from dlfa_adapters.offline.samples import sample_file, sample_languages
 from dlfa_adapters.runs import Encoder, Run, load_encoder, write_run
 from dlfa_adapters.runs.folder import check_free
-from dlfa_adapters.sweep import HeadSpec, TaggedStates, TrainedHead, compute_states, predict_heads, train_heads
-from dlfa_adapters.sweep.export import add_trained_head
-from dlfa_adapters.sweep.scores import span_f1
 from dlfa_adapters.tasks import NER
 
 EPOCHS = 12
@@ -27,7 +28,7 @@ LEARNING_RATE = 3e-3
 GATE = "attention"
 """The bounded gate: with a few hundred sentences the printed one learns several times slower."""
 
-WINDOWS = {"max_length": 128, "context": 64}
+WINDOWS: dict[str, Any] = {"max_length": 128, "context": 64}
 TASTE = {
     "es": "Lucía Ferrer dejó Valparaíso para trabajar en la Universidad de Salamanca.",
     "ru": "В среду Ольга Климова прилетела из Казани в Белград на встречу с Яндексом.",
@@ -111,7 +112,7 @@ def run_demo(
         epochs=epochs,
         learning_rate=LEARNING_RATE,
         seed=seed,
-        on_progress=lambda done: report(f"Training {len(specs)} heads side by side", done, epochs),
+        on_progress=lambda done, total: report(f"Training {len(specs)} heads side by side", done, total),
     )
     scores = {}
     for language, data in tests.items():
@@ -149,18 +150,13 @@ def _states(encoder: Encoder, report: Progress) -> tuple[TaggedStates, TaggedSta
         (split, language): load_data("samples:ner", task="ner", split=split, languages=[language])
         for split, language in wanted
     }
-    cut = {key: make_windows(encoder.tokenizer, list(rows["words"]), **WINDOWS) for key, rows in data.items()}
-    total = sum(len(windows) for windows, _ in cut.values())
+    total = sum(len(rows) for rows in data.values())
     states = {}
     for key, rows in data.items():
-        windows, counts = cut[key]
-        computed = compute_states(
-            encoder.model,
-            windows,
-            encoder.tokenizer.pad_token_id,
-            on_progress=lambda done: report("Computing hidden states, once", done, total),
-        )
-        states[key] = TaggedStates(list(rows["words"]), list(rows["tags"]), windows, counts, computed)
+        step = count_items(len(rows), total, lambda done, total: report("Computing hidden states, once", done, total))
+        words, tags = list(rows["words"]), list(rows["tags"])
+        states[key] = encode_tagged(encoder.model, encoder.tokenizer, words, tags, **WINDOWS, on_progress=step)
+        step(len(rows))
     train, dev = states.pop(("train", "en")), states.pop(("dev", "en"))
     return train, dev, {language: test for (_, language), test in states.items()}
 

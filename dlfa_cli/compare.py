@@ -83,15 +83,14 @@ def compare(
 
 
 def _show(comparison: "Comparison") -> None:
-    from rich.console import Console
-
     from dlfa_adapters.evaluation import render
-    from dlfa_cli.screen import visible
+    from dlfa_cli.screen import results_console, visible
 
-    console = Console(highlight=False)
-    for score in comparison.titles:
-        print_table(console, render.comparison_header(comparison, score), render.comparison_rows(comparison, score))
-        header = render.comparison_mean_header(comparison, score)
-        print_table(console, header, render.comparison_mean_rows(comparison, score))
+    console = results_console()
+    for score, title in comparison.titles.items():
+        header, rows = render.comparison_header(comparison, score), render.comparison_rows(comparison, score)
+        print_table(console, header, rows, f"{title}, by language")
+        header, rows = render.comparison_mean_header(comparison, score), render.comparison_mean_rows(comparison, score)
+        print_table(console, header, rows, f"{title}, means")
     for note in render.comparison_notes(comparison):
         console.print(visible(note), markup=False)

@@ -9,14 +9,14 @@ import typer
 if TYPE_CHECKING:
     from dlfa_adapters.data.check import DataCheck
 
-data_app = typer.Typer(help="Look at data before using it.", no_args_is_help=True)
+data_app = typer.Typer(no_args_is_help=True)
 
 _MOST_LABELS = 25
 
 
 @data_app.callback()
 def _group() -> None:
-    """Look at data before using it."""
+    """Look at data before using it. Example: `dlfa data check train-en.tsv`."""
 
 
 @data_app.command("check")
@@ -32,9 +32,12 @@ def check(
 
     Examples: `dlfa data check train-en.tsv`, `dlfa data check en_ewt-ud-dev.conllu --json`.
     """
-    from dlfa_adapters.data.check import check_data
+    from dlfa_cli.screen import errors_console, plain
 
-    result = check_data(path, format)
+    with errors_console().status(f"Reading {plain(str(path))}"):
+        from dlfa_adapters.data.check import check_data
+
+        result = check_data(path, format)
     if as_json:
         typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
     else:
@@ -43,12 +46,11 @@ def check(
 
 
 def _show(result: "DataCheck") -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    from dlfa_cli.screen import plain
+    from dlfa_cli.screen import plain, results_console
 
-    console = Console(highlight=False)
+    console = results_console()
     facts = Table(show_header=False, box=None, pad_edge=False)
     facts.add_row("file", plain(result.path))
     facts.add_row("format", result.format + (f", tags in {result.scheme}" if result.scheme else ""))

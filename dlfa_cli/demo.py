@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from dlfa_adapters.demo import DemoResult
 
 
+MOST_SEED = 2**32 - 1  # what NumPy takes
+
+
 def demo(
     model: Annotated[
         str, typer.Option("--model", "-m", help="`offline` (from the package index), a folder, or a name on the hub.")
     ] = "offline",
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the picked model.")] = Path("runs/ner-demo"),
-    seed: Annotated[int, typer.Option(help="Of first weights and order of batches.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Of first weights and order of batches.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
 ) -> None:
     """Learn named entities from English samples with a frozen encoder, and tag other languages. Under two minutes.
@@ -64,9 +67,9 @@ def as_dict(result: "DemoResult") -> dict[str, object]:
 
 def show(result: "DemoResult") -> None:
     """Print the table, the choice, and the tagged sentences."""
-    from rich.console import Console
+    from dlfa_cli.screen import results_console
 
-    console = Console(highlight=False)
+    console = results_console()
     console.print(f"\nEncoder: {result.encoder}; frozen", soft_wrap=True)
     _table(console, result)
     epochs = result.epochs[result.picked]
@@ -117,7 +120,7 @@ def _table(console: "Console", result: "DemoResult") -> None:
     table.caption = (
         f"last: the baseline. dev: English dev, which picks (*). mean: the {len(rows) - 1} languages but English."
     )
-    console.print(table, width=max(console.width, 8 + 5 * len(result.columns)) if not console.is_terminal else None)
+    console.print(table)
 
 
 def coloured(words: list[str], tags: list[str]) -> "Text":

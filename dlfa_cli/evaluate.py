@@ -27,6 +27,12 @@ def evaluate(
         str | None, typer.Option("--format", "-f", help="Format of the files, where it is not found rightly.")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Take the first N items of each language.")] = None,
+    language_adapter: Annotated[
+        list[str] | None,
+        typer.Option(help="LANGUAGE=FOLDER: a language's own adapter (runs of --tuning stack); repeatable."),
+    ] = None,
+    precision: Annotated[str, typer.Option(help="`fp32`, or `bf16`: faster on a GPU.")] = "fp32",
+    compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile: pays for much data.")] = False,
     resamples: Annotated[int, typer.Option(min=1, max=MOST_RESAMPLES, help="Bootstrap resamples.")] = RESAMPLES,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
@@ -43,6 +49,8 @@ def evaluate(
     `dlfa evaluate runs/ner-demo --data download/panx --split dev --languages de,sw,zh --save`
 
     `dlfa evaluate runs/ner-demo --data mine.tsv --languages sw --json > report.json`
+
+    `dlfa evaluate runs/ner-stack -d samples:ner --language-adapter de=adapters/de --language-adapter ru=adapters/ru`
     """
     from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
 
@@ -54,6 +62,7 @@ def evaluate(
         from dlfa_adapters.evaluation.scoring import build_report
 
         quiet_libraries()
+    adapters = adapters_by_language(language_adapter or [])
     folder = out or (default_folder(run, data, split) if save else None)
     if folder is not None:
         check_free(folder)
@@ -68,6 +77,9 @@ def evaluate(
             languages=language_list(languages),
             format=format,
             limit=limit,
+            language_adapters=adapters,
+            precision=precision,
+            compile=compile,
             progress=progress,
         )
         report = build_report(predictions, resamples=resamples, seed=seed, progress=progress)
@@ -79,7 +91,8 @@ def evaluate(
         markdown.write_text(as_markdown(report), "utf-8")
     if folder is not None:
         save_evaluation(folder, predictions, report)
-        screen.print(f"Saved in {folder}", markup=False, soft_wrap=True)
+        page = f"dlfa report {folder if out else run}"
+        screen.print(f"Saved in {folder}; a page of it: {page}", markup=False, soft_wrap=True)
 
 
 def check_markdown(path: Path) -> None:
@@ -98,33 +111,54 @@ def check_markdown(path: Path) -> None:
         raise ConfigError(f"{path} cannot be written: there is no folder {path.parent}; make it first.")
 
 
+def adapters_by_language(given: Sequence[str]) -> dict[str, str]:
+    """The folders in `de=adapters/de`, by language.
+
+    Raises:
+        ConfigError: If one is not of this form, or a language comes twice.
+    """
+    from dlfa_adapters.errors import ConfigError
+
+    folders: dict[str, str] = {}
+    for text in given:
+        language, _, folder = text.partition("=")
+        if not language or not folder:
+            raise ConfigError(f"--language-adapter expects LANGUAGE=FOLDER, got {text!r}; type e.g. de=adapters/de.")
+        if language in folders:
+            raise ConfigError(f"--language-adapter names {language} twice: {folders[language]} and {folder}.")
+        folders[language] = folder
+    return folders
+
+
 def language_list(text: str | None) -> list[str] | None:
     """The codes in `de,sw`; None where there are none."""
     return [code for part in (text or "").split(",") if (code := part.strip())] or None
 
 
 def print_table(console: "Console", header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """A table whose first column is text and whose others are numbers."""
+    """A table whose first column is text and whose others are numbers, which are never broken over two lines."""
     from rich.table import Table
 
     from dlfa_cli.screen import plain
 
-    table = Table(title=plain(title) or None, title_style="bold", title_justify="left", pad_edge=False)
+    longest = [max(len(row[number]) for row in [header, *rows]) for number in range(len(header))]
+    gap = 2 if sum(longest) + 2 * len(longest) <= console.width else 1
+    table = Table(title=plain(title) or None, box=None, padding=(0, gap, 0, 0), pad_edge=False)
+    table.title_style, table.title_justify = "bold", "left"
     for number, name in enumerate(header):
-        table.add_column(plain(name), justify="right" if number else "left")
+        table.add_column(plain(name), justify="right" if number else "left", no_wrap=number > 0, header_style="dim")
     for row in rows:
         table.add_row(*map(plain, row))
     console.print(table)
+    console.print()
 
 
 def _show(report: "Report") -> None:
-    from rich.console import Console
-
     from dlfa_adapters.evaluation.notes import notes
     from dlfa_adapters.evaluation.render import language_rows, mean_header, mean_rows, report_header
-    from dlfa_cli.screen import visible
+    from dlfa_cli.screen import results_console, visible
 
-    console = Console(highlight=False)
+    console = results_console()
     data = report.about["data"]
     tables = {f"{report.task['name']} on {data['source']} ({data['split']})": report.table}
     if report.without_placeholders is not None:

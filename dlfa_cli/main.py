@@ -3,33 +3,71 @@
 import io
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from dlfa_cli.compare import compare
+from dlfa_cli.convert import convert
 from dlfa_cli.data import data_app
 from dlfa_cli.demo import demo
+from dlfa_cli.doctor import doctor
+from dlfa_cli.ends import STOPPED, exit_code, say
 from dlfa_cli.evaluate import evaluate
+from dlfa_cli.export import export
 from dlfa_cli.predict import predict
-from dlfa_cli.screen import visible
+from dlfa_cli.recipes import recipes_app
+from dlfa_cli.report import report
+from dlfa_cli.sweep import sweep
 from dlfa_cli.train import train
+from dlfa_cli.train_language import train_language
 from dlfa_cli.tune import tune
 
+EXAMPLES = """Examples, to begin with:
+
+`dlfa demo` learns from English sample sentences and tags other languages
+
+`dlfa predict runs/ner-demo "Амина живёт в Кампале."` uses what it saved
+
+`dlfa train ner --train train.conll --dev dev.conll` takes your own labels
+
+`dlfa evaluate runs/ner-features --data test/ --save` scores every language
+
+`dlfa report runs/ner-features` makes a page of it
+
+`dlfa COMMAND --help` shows more of each command"""
+
+
+class _Commands(TyperGroup):
+    """The subcommands; Ctrl-C is one line, whichever release of typer it is."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the subcommand."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Exit(say("stopped.", STOPPED)) from None
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Layer fusion for zero-shot cross-lingual transfer: labels in one language, text in many.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    epilog='Start with `dlfa demo`; then `dlfa predict runs/ner-demo "Амина живёт в Кампале."`',
+    epilog=EXAMPLES,
 )
-app.command()(demo)
-app.command()(train)
-app.command()(tune)
-app.command()(predict)
-app.command()(evaluate)
-app.command()(compare)
-app.add_typer(data_app, name="data")
+for _panel, _commands in {
+    "Begin": (demo, doctor),
+    "Train": (train, tune, sweep, train_language),
+    "Use": (predict, export, convert),
+    "Judge": (evaluate, compare, report),
+}.items():
+    for _command in _commands:
+        app.command(rich_help_panel=_panel)(_command)
+app.add_typer(data_app, name="data", rich_help_panel="Data and scripts")
+app.add_typer(recipes_app, name="recipes", rich_help_panel="Data and scripts")
 
 
 def _show_version(wanted: bool) -> None:
@@ -52,18 +90,14 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line. Exit codes: 0 done, 1 a bug, 2 something the user can mend (one sentence on stderr)."""
+    """Run the command line; how it can end is told in `ends`."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else a warning at every fork
+    if sys.argv[1:2] == ["data"]:
+        os.environ["DLFA_DATA_ONLY"] = "1"
     _take_any_character()
     # Threads that wait by spinning make small operations several times slower where another program wants the cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    try:
-        app()
-    except Exception as error:
-        if os.environ.get("DLFA_DEBUG") or not _is_users(error):
-            raise
-        typer.echo(f"dlfa: {visible(str(error))}", err=True)
-        sys.exit(2)
+    sys.exit(exit_code(app))
 
 
 def _take_any_character() -> None:
@@ -72,11 +106,3 @@ def _take_any_character() -> None:
         if isinstance(stream, io.TextIOWrapper):
             as_said = stream.isatty() or "PYTHONIOENCODING" in os.environ
             stream.reconfigure(encoding=stream.encoding if as_said else "utf-8", errors="backslashreplace")
-
-
-def _is_users(error: Exception) -> bool:
-    """Whether the error is a user's to mend: one of ours, or the file system's."""
-    if isinstance(error, OSError):
-        return True
-    errors = sys.modules.get("dlfa_adapters.errors")
-    return errors is not None and isinstance(error, errors.DLFAError)

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +18,12 @@ def predict(
     language: Annotated[
         str | None, typer.Option("--language", "-l", help="Code such as zh, where the script does not tell.")
     ] = None,
+    language_adapter: Annotated[
+        str | None,
+        typer.Option(help="Folder of a language adapter that replaces the source's (runs of --tuning stack)."),
+    ] = None,
+    precision: Annotated[str, typer.Option(help="`fp32`, or `bf16`: faster on a GPU.")] = "fp32",
+    compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile: pays for many texts.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list on stdout.")] = False,
 ) -> None:
     """Tag text: a word and its tag a line, an empty line after each text.
@@ -29,27 +35,31 @@ def predict(
     `dlfa predict runs/ner-demo --file news.txt --language zh --json`
 
     `cat news.txt | dlfa predict runs/ner-demo`
+
+    `dlfa predict runs/ner-stack --language-adapter adapters/sw "Amina alisafiri hadi Kigali."`
     """
     from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
 
     with errors_console().status("Loading the model"):
         from dlfa_adapters.data.words import split_words
-        from dlfa_adapters.evaluation.evaluate import count_items
-        from dlfa_adapters.evaluation.load import load_tagger
+        from dlfa_adapters.evaluation.fast import load_fast
+        from dlfa_adapters.evaluation.load import check_tags, task_of
+        from dlfa_adapters.evaluation.progress import count_items
         from dlfa_adapters.runs import read_run
 
         quiet_libraries()
         read = read_run(run)
         texts = _texts(text, file)
-        tagger = load_tagger(read)
+        check_tags(read)
+        tagger: Any = load_fast(read, language_adapter, precision=precision, compile=compile)
     words = [split_words(line, language) for line in texts]
     with progress_bars(errors_console()) as progress:
         step = count_items(len(words), len(words), lambda done, total: progress("Tagging", done, total))
         tags = tagger.predict(words, on_progress=step)
         step(len(words))
     if as_json:
-        rows = zip(texts, words, tags, strict=True)
-        typer.echo(json.dumps([_as_dict(*row) for row in rows], ensure_ascii=False, indent=1))
+        rows, spans = zip(texts, words, tags, strict=True), task_of(read).metric == "span_f1"
+        typer.echo(json.dumps([_as_dict(*row, spans) for row in rows], ensure_ascii=False, indent=1))
     else:
         _show(words, tags)
 
@@ -83,16 +93,24 @@ def _argument(text: str) -> str:
     return "\n".join(decode_lines(text.encode("utf-8", "surrogateescape"), name, Notes(name, strict=True)))
 
 
-def _as_dict(text: str, words: list[str], tags: list[str]) -> dict[str, object]:
-    return {"text": text, "words": words, "tags": tags, "entities": list(_entities(words, tags))}
+def _as_dict(text: str, words: list[str], tags: list[str], spans: bool) -> dict[str, object]:
+    """A text with its words, their offsets and tags; and the entities, where the tags are of spans."""
+    from dlfa_adapters.data.words import word_offsets
+
+    offsets = word_offsets(text, words)
+    entities = list(_entities(text, words, offsets, tags)) if spans else []
+    return {"text": text, "words": words, "offsets": offsets, "tags": tags, "entities": entities}
 
 
-def _entities(words: list[str], tags: list[str]) -> Iterator[dict[str, object]]:
-    """Spans of words, `stop` behind the last one; an I- without its B- begins one too, as conlleval has it."""
+def _entities(
+    text: str, words: list[str], offsets: list[tuple[int, int]], tags: list[str]
+) -> Iterator[dict[str, object]]:
+    """Spans with their place in the text; an I- without its B- begins one too, as conlleval has it."""
     from dlfa_adapters.evaluation.metrics.spans import lenient_spans
 
     for kind, first, last in lenient_spans(tags):
-        yield {"type": kind, "start": first, "stop": last + 1, "words": words[first : last + 1]}
+        start, end = offsets[first][0], offsets[last][1]
+        yield {"type": kind, "text": text[start:end], "start": start, "end": end, "words": words[first : last + 1]}
 
 
 def _show(words: list[list[str]], tags: list[list[str]]) -> None:

@@ -1,6 +1,7 @@
 """What commands share on the terminal: progress bars on stderr, results on stdout."""
 
 import contextlib
+import time
 import unicodedata
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -8,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
+_NO_LIMIT = 10_000  # characters
+_LINE_EVERY = 60  # seconds
 ENTITY_COLOURS = {"PER": "bold green", "LOC": "bold cyan", "ORG": "bold magenta"}
 
 
@@ -16,6 +19,16 @@ def errors_console() -> "Console":
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
+
+
+def results_console() -> "Console":
+    """A console on stdout; lines in a file or a pipe are as long as they need to be."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _NO_LIMIT
+    return console
 
 
 def visible(text: str) -> str:
@@ -32,11 +45,14 @@ def plain(text: str) -> str:
 
 @contextlib.contextmanager
 def progress_bars(console: "Console") -> Iterator[Callable[[str, int, int], None]]:
-    """A bar for each stage, as stages come.
+    """A bar for each stage, as stages come; lines where the console is a file or a pipe.
 
     Yields:
         A function of a stage's name, how many steps were just done, and how many there are in all.
     """
+    if not console.is_terminal:
+        yield _ProgressLines(console)
+        return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -49,6 +65,31 @@ def progress_bars(console: "Console") -> Iterator[Callable[[str, int, int], None
             bars.update(stages[stage], advance=done)
 
         yield step
+
+
+class _ProgressLines:
+    """A line where a stage begins, one where a longer one ends, and one every minute in between."""
+
+    def __init__(self, console: "Console") -> None:
+        self._console = console
+        self._done: dict[str, int] = {}
+        self._began: dict[str, float] = {}
+        self._told: dict[str, float] = {}
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if stage not in self._done:
+            self._done[stage], self._began[stage], self._told[stage] = 0, now, now
+            self._tell(f"{stage} ...")
+        self._done[stage] += done
+        lasted = now - self._began[stage]
+        ended = done > 0 and self._done[stage] >= total and lasted >= 1
+        if ended or now - self._told[stage] >= _LINE_EVERY:
+            self._told[stage] = now
+            self._tell(f"{stage}: {self._done[stage]:,} of {total:,}, {lasted:.0f} s")
+
+    def _tell(self, line: str) -> None:
+        self._console.print(visible(line), markup=False, soft_wrap=True)
 
 
 def quiet_libraries() -> None:

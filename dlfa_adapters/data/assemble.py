@@ -8,8 +8,7 @@ from typing import Any
 
 import datasets
 
-from dlfa_adapters.data.readers import Notes, Problem, Read, Sentence
-from dlfa_adapters.data.readers.rows import finish_tagging
+from dlfa_adapters.data.readers import Notes, Problem, Sentence
 from dlfa_adapters.data.readers.xnli import LABEL_SPELLINGS
 from dlfa_adapters.errors import DataError
 from dlfa_adapters.tasks import SENTIMENT, Task
@@ -131,7 +130,6 @@ def _tagging_labels(items: list[Sentence], notes: Notes) -> Counter[str]:
             f"{notes.path}: expected a tag for every word, but there are words only (XTREME withholds the tags of its "
             "test files); use split='dev', or read the words with dlfa_adapters.data.readers.read_words"
         )
-    finish_tagging(Read(items, "items", notes.path, notes.problems), None)
     return Counter(tag for item in items for tag in item.tags or ())
 
 
@@ -155,7 +153,7 @@ def _respell(rows: list[tuple[str, Any]], task: Task | None, notes: Notes) -> Co
     spellings: dict[str, str] = {}
     if task is not None and task.name == "xnli":
         spellings = LABEL_SPELLINGS
-    elif task is SENTIMENT and {item.label for _, item in rows} == {"0", "1", "2"}:
+    elif task is not None and task.name == "sentiment" and {item.label for _, item in rows} == {"0", "1", "2"}:
         spellings = dict(zip("012", SENTIMENT.labels, strict=True))
         notes.warn(None, "spelling", f"{notes.path}: the labels 0, 1, 2 are read as {', '.join(SENTIMENT.labels)}")
     for _, item in rows:

@@ -19,7 +19,9 @@ class HasInputIds(Protocol):
         ...
 
 
-def token_budget_batches(lengths: Sequence[int], max_tokens: int, max_items: int | None = None) -> list[list[int]]:
+def token_budget_batches(
+    lengths: Sequence[int], max_tokens: int, max_items: int | None = None, enough: int | None = None
+) -> list[list[int]]:
     """Groups items of similar length so that no batch, once padded, has more than `max_tokens` tokens.
 
     The longest come first: if the memory is too small, this shows at once. The batches hold indices, by which results
@@ -29,6 +31,8 @@ def token_budget_batches(lengths: Sequence[int], max_tokens: int, max_items: int
         lengths: Tokens of each item.
         max_tokens: Most tokens in a padded batch; an item that alone has more is a batch of its own.
         max_items: Most items in a batch.
+        enough: A batch with so many tokens takes no item that is shorter than nine tenths of its longest, which would
+            be padding to a tenth and more.
 
     Returns:
         Indices of the items of each batch; every index is in exactly one.
@@ -43,8 +47,9 @@ def token_budget_batches(lengths: Sequence[int], max_tokens: int, max_items: int
     batches: list[list[int]] = []
     width = 0
     for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        full = not batches or (len(batches[-1]) + 1) * width > max_tokens or len(batches[-1]) == max_items
-        if full:
+        items = len(batches[-1]) if batches else 0
+        uneven = enough is not None and items * width >= enough and lengths[index] < 0.9 * width
+        if not batches or (items + 1) * width > max_tokens or items == max_items or uneven:
             batches.append([])
             width = lengths[index]
         batches[-1].append(index)

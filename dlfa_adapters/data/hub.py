@@ -5,11 +5,13 @@ Each entry says where names and columns were looked up. `datasets.load_dataset` 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any
 
 import datasets
 
 from dlfa_adapters.data.layout import LANGUAGE_NAMES
+from dlfa_adapters.data.reach import cached_datasets_only, hub_answers, no_answer
 from dlfa_adapters.data.readers.base import Example, Notes, Sentence
 from dlfa_adapters.data.readers.pawsx import flaw_of
 from dlfa_adapters.errors import DataError
@@ -121,6 +123,14 @@ HUB: dict[str, HubSpec] = {
         columns=_TAGGED,
         looked_up=f"{_HUB}/masakhane/masakhaner2: main is a loading script, the parquet branch has yor/, swa/, ...",
     ),
+    "xlmt": HubSpec(
+        repo="cardiffnlp/tweet_sentiment_multilingual",
+        data_files="hf://datasets/cardiffnlp/tweet_sentiment_multilingual@refs/convert/parquet/{language}/{split}/*.parquet",
+        columns={"text": "text", "label": "label"},
+        codes={code: name.lower() for code, name in LANGUAGE_NAMES.items()},
+        looked_up=f"{_HUB}/cardiffnlp/tweet_sentiment_multilingual, README.md at 14b13ed: arabic, english, ..., text, "
+        "label (negative, neutral, positive); main is a loading script, programs of 2026 read the parquet branch",
+    ),
 }
 
 
@@ -166,18 +176,20 @@ def _split_by_language(
 def _load(name: str, spec: HubSpec, split: str, language: str) -> datasets.Dataset:
     """Download one split, under the first of its possible names that the data set has."""
     code = spec.codes.get(language, language)
-    errors = []
+    what = " ".join(part for part in (spec.repo, split, language) if part)
+    cached_only, errors = not hub_answers(), []
     for hub_split in _SPLITS[split]:
         try:
             if spec.data_files is not None:
                 files = spec.data_files.format(language=code, split=hub_split)
                 return datasets.load_dataset("parquet", data_files={"data": files}, split="data")
             config = spec.config.format(language=code) if spec.config is not None else None
-            return datasets.load_dataset(spec.repo, config, split=hub_split)
+            with cached_datasets_only(cached_only):
+                return datasets.load_dataset(spec.repo, config, split=hub_split)
         except (ValueError, FileNotFoundError, ConnectionError, OSError) as error:
             errors.append(str(error).split("\n")[0])
-    what = " ".join(part for part in (spec.repo, split, language) if part)
-    raise DataError(f"hub:{name}: {what} cannot be loaded from the hub: {errors[0]}")
+    hint = f"; {no_answer()}: give a file, a folder or samples:NAME" if cached_only else ""
+    raise DataError(f"hub:{name}: {what} cannot be loaded from the hub: {shorten(errors[0], 200)}{hint}")
 
 
 def _items(name: str, spec: HubSpec, data: datasets.Dataset, notes: Notes) -> list[Any]:

@@ -20,11 +20,13 @@ from dlfa_adapters.data.assemble import Loaded, assemble
 from dlfa_adapters.data.hub import load_hub
 from dlfa_adapters.data.iterables import items_from
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE, describe, find_files
-from dlfa_adapters.data.readers import Notes, Problem, Read, read_file
+from dlfa_adapters.data.readers import Notes, Problem, Read, Sentence, read_file
+from dlfa_adapters.data.readers.rows import finish_tagging
 from dlfa_adapters.errors import DataError
 from dlfa_adapters.tasks import Task, get_task
 
-SAMPLES = ("ner", "pos", "nli")
+SAMPLES = {"ner": "columns", "pos": "columns", "nli": "xnli", "pawsx": "pawsx"}
+"""The sample corpora, and the format of each."""
 
 
 def load_data(
@@ -59,8 +61,8 @@ def load_source(
 
     Args:
         source: A file; a folder in a layout of `data/layout.py`; `hub:NAME` (`data/hub.py` has the list);
-            `samples:ner`, `samples:pos`, `samples:nli`; or an iterable of `(words, tags)`, `(text, label)`,
-            `(text, text_pair, label)` or of dictionaries with our column names.
+            `samples:ner`, `samples:pos`, `samples:nli`, `samples:pawsx`; or an iterable of `(words, tags)`,
+            `(text, label)`, `(text, text_pair, label)` or of dictionaries with our column names.
         task: A task or its name. It tells tagging from classification where the source does not, names the folder in
             XTREME's layout, and its labels are compared with those in the data.
         split: `train`, `dev` or `test`. For a single file: what it is used for. Placeholder pairs are left out of
@@ -83,9 +85,9 @@ def load_source(
     wanted = [languages] if isinstance(languages, str) else None if languages is None else list(languages)
     notes = Notes(source if isinstance(source, str | Path) else "the given items", strict=True)
     if not isinstance(source, str | Path):
-        by_language = items_from(source, _one_language(wanted), notes)
+        by_language = _in_iob2(items_from(source, _one_language(wanted), notes), notes)
     elif str(source).startswith("hub:"):
-        by_language = load_hub(str(source).removeprefix("hub:"), split, wanted, notes)
+        by_language = _in_iob2(load_hub(str(source).removeprefix("hub:"), split, wanted, notes), notes)
     elif str(source).startswith("samples:"):
         by_language = _samples(str(source).removeprefix("samples:"), split, wanted, notes)
     elif not str(source):
@@ -141,10 +143,23 @@ def _samples(name: str, split: str, languages: list[str] | None, notes: Notes) -
     out = {}
     for language in wanted:
         with as_file(folder / f"{start}{language}.tsv") as path:
-            read = read_file(path, "xnli" if name == "nli" else "columns")
+            read = read_file(path, SAMPLES[name])
         _take_notes(read, notes)
         out[language] = read.items
     return out
+
+
+def _in_iob2(by_language: dict[str, list[Any]], notes: Notes) -> dict[str, list[Any]]:
+    """Entity tags in IOB2, each language from the scheme that it is in; a reader has done so for each file."""
+    for language, items in by_language.items():
+        sentences = [item for item in items if isinstance(item, Sentence)]
+        if sentences:
+            read = finish_tagging(Read(sentences, "sentences", notes.path), None)
+            notes.problems += [
+                Problem(None, problem.level, problem.kind, f"{notes.path}, {language}: {problem.message}")
+                for problem in read.problems
+            ]
+    return by_language
 
 
 def _take_notes(read: Read[Any], notes: Notes) -> None:

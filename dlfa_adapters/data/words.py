@@ -4,6 +4,8 @@ This is for text that comes without words, as in `predict`; a corpus brings its 
 `"".join(split_words(text)) == "".join(text.split())`.
 """
 
+from collections.abc import Sequence
+
 import regex
 
 CHARACTER_LANGUAGES = frozenset("zh ja yue wuu gan hak lzh cmn zho jpn".split())
@@ -86,6 +88,24 @@ def split_words(text: str, language: str | None = None) -> list[str]:
         for token in tokens:
             words += _split_apostrophes(token, code) if "'" in token or "’" in token else [token]
     return words
+
+
+def word_offsets(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
+    """Where words stand in the text that `split_words` made them of.
+
+    Args:
+        text: The text.
+        words: Its words, of which only white space between them is missing.
+
+    Returns:
+        Start and end of each, in characters, the end behind the last one: `text[start:end]` is the word.
+    """
+    offsets, place = [], 0
+    for word in words:
+        start = text.index(word, place)
+        place = start + len(word)
+        offsets.append((start, place))
+    return offsets
 
 
 def _is_mostly_cjk(text: str) -> bool:

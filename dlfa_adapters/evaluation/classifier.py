@@ -5,11 +5,12 @@ from typing import Any
 
 import torch
 
-from dlfa_adapters.data.batching import pad_batch, token_budget_batches
 from dlfa_adapters.data.pairs import TruncationCounts, encode_texts
+from dlfa_adapters.evaluation.batches import batch_logits
+from dlfa_adapters.evaluation.languages import UsesLanguages
 
 
-class Classifier:
+class Classifier(UsesLanguages):
     """A model with an active classification head, and how texts are cut for it.
 
     Args:
@@ -33,7 +34,7 @@ class Classifier:
         texts: Sequence[str],
         text_pairs: Sequence[str] | None = None,
         *,
-        max_tokens: int = 4096,
+        max_tokens: int | None = None,
         on_progress: Callable[[int], None] | None = None,
     ) -> list[str]:
         """Label texts, or pairs of texts.
@@ -41,7 +42,7 @@ class Classifier:
         Args:
             texts: First or only texts.
             text_pairs: Second texts, as many; None for single texts.
-            max_tokens: Positions in a batch, padding included.
+            max_tokens: Positions in a batch, padding included; the default depends on the device.
             on_progress: Called with the number of texts that were just done.
 
         Returns:
@@ -51,12 +52,13 @@ class Classifier:
             DataError: If there are not as many second texts as first ones.
         """
         items, self.counts = encode_texts(self.tokenizer, texts, text_pairs, max_length=self.max_length)
+        pad = self.tokenizer.pad_token_id
+        found = [
+            (batch, logits.argmax(-1))
+            for batch, logits in batch_logits(self.model, items, pad, max_tokens, on_progress)
+        ]
         labels = [""] * len(items)
-        for batch in token_budget_batches([len(item.input_ids) for item in items], max_tokens):
-            inputs = pad_batch([items[i] for i in batch], self.tokenizer.pad_token_id)
-            logits = self.model(**{name: tensor.to(self.model.device) for name, tensor in inputs.items()}).logits
-            for i, best in zip(batch, logits.argmax(-1).tolist(), strict=True):
-                labels[i] = self.labels[best]
-            if on_progress is not None:
-                on_progress(len(batch))
+        for batch, best in found:
+            for i, label in zip(batch, best.tolist(), strict=True):
+                labels[i] = self.labels[label]
         return labels

@@ -1,22 +1,27 @@
 """Evaluating a run: read the data, check that they fit, predict every language, count what happened."""
 
-from collections.abc import Callable, Iterable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
 
 from dlfa_adapters.data.assemble import Loaded
-from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.errors import ConfigError, DataError
 from dlfa_adapters.evaluation.classifier import Classifier
-from dlfa_adapters.evaluation.load import load_run, task_of
+from dlfa_adapters.evaluation.fast import load_fast
+from dlfa_adapters.evaluation.languages import LanguageSwitch, describe_adapters
+from dlfa_adapters.evaluation.load import source_languages, task_of
 from dlfa_adapters.evaluation.metrics.spans import check_iob
 from dlfa_adapters.evaluation.predictions import Items, Predicted, Predictions
+from dlfa_adapters.evaluation.progress import count_items
 from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.offline.package_files import sha256_of
 from dlfa_adapters.runs import Run, read_run, versions
 from dlfa_adapters.tasks import TASKS, Task, get_task
+
+logger = logging.getLogger(__name__)
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how many of its steps were just done, and how many it has in all."""
@@ -31,6 +36,9 @@ def predict_run(
     languages: Iterable[str] | None = None,
     format: str | None = None,
     limit: int | None = None,
+    language_adapters: Mapping[str, str | Path] | None = None,
+    precision: str = "fp32",
+    compile: bool = False,
     progress: Progress | None = None,
 ) -> Predictions:
     """Let the model of a run predict all of some data; `scoring.build_report` and `compare.compare` take the result.
@@ -44,6 +52,10 @@ def predict_run(
         languages: Languages wanted; default: all there are. For a single file: its language.
         format: Format of the files; default: found from content and name.
         limit: Take only so many sentences or texts from the start of each language.
+        language_adapters: For a run of the tuning `stack`: folders of language adapters, by language; the source's
+            serves the others.
+        precision: See `load_fast`.
+        compile: See `load_fast`.
         progress: Called after each batch.
 
     Returns:
@@ -60,6 +72,7 @@ def predict_run(
     sources = source_languages(run)
     items, without_words = items_by_language(loaded, limit)
     check_fit(items, known, loaded.source)
+    adapters = language_adapters or {}
     about = {
         "run": {
             "folder": str(run.folder),
@@ -67,6 +80,8 @@ def predict_run(
             "encoder": run.config["encoder"]["name"],
             "head": run.config["head"],
             "picked_on": run.config.get("training", {}).get("picked_on"),
+            "precision": precision,
+            **describe_adapters(run, adapters, [language.language for language in items]),
         },
         "data": {
             "source": loaded.source,
@@ -77,14 +92,10 @@ def predict_run(
         },
         "versions": versions(),
     }
-    predicted = predict(load_run(run), items, progress)
+    model = load_fast(run, precision=precision, compile=compile)
+    switch = LanguageSwitch(model, adapters)
+    predicted = predict(model, items, progress, switch)
     return Predictions(name=str(run.folder), task=known, source_languages=sources, languages=predicted, about=about)
-
-
-def source_languages(run: Run) -> list[str]:
-    """The language or languages that a run was trained on; none if it does not tell."""
-    told = run.config.get("data", {}).get("train", {}).get("language") or []
-    return [language for language in ([told] if isinstance(told, str) else told) if language != UNKNOWN_LANGUAGE]
 
 
 def items_by_language(loaded: Loaded, limit: int | None = None) -> tuple[list[Items], int]:
@@ -166,13 +177,19 @@ def check_fit(items: Sequence[Items], task: Task, source: str) -> None:
         )
 
 
-def predict(model: Tagger | Classifier, items: Sequence[Items], progress: Progress | None = None) -> list[Predicted]:
+def predict(
+    model: Tagger | Classifier,
+    items: Sequence[Items],
+    progress: Progress | None = None,
+    on_language: Callable[[str], None] | None = None,
+) -> list[Predicted]:
     """Let a model predict the items of each language.
 
     Args:
         model: A tagger or classifier, by the kind of the items.
         items: Items by language.
         progress: Called after each batch.
+        on_language: Called with each language before its items are predicted.
 
     Returns:
         The predictions, in the order of the items.
@@ -183,6 +200,8 @@ def predict(model: Tagger | Classifier, items: Sequence[Items], progress: Progre
     total = sum(len(language.gold) for language in items)
     found = []
     for language in items:
+        if on_language is not None:
+            on_language(language.language)
         step = count_items(
             len(language.gold), total, lambda done, total: progress and progress("Predicting", done, total)
         )
@@ -193,33 +212,12 @@ def predict(model: Tagger | Classifier, items: Sequence[Items], progress: Progre
             pairs = None if seconds[0] is None else seconds
             predicted = cast(Classifier, model).predict(texts, pairs, on_progress=step)
         step(len(language.gold))
+        logger.info("Predicted %s: %d items", language.language, len(language.gold))
         counts = {} if model.counts is None else asdict(model.counts)
         for told_elsewhere in ("words_total", "items_total"):
             counts.pop(told_elsewhere, None)
         found.append(Predicted(**vars(language), predicted=predicted, counts=counts))
     return found
-
-
-def count_items(items: int, total: int, report: Callable[[int, int], object]) -> Callable[[int], None]:
-    """Progress in items where a model reports windows, of which a long sentence has several and an empty one none.
-
-    Args:
-        items: How many items the model gets.
-        total: How many there are in all.
-        report: Called with how many items were just done, and the total.
-
-    Returns:
-        What to call with a number of windows, and at the end with the number of items.
-    """
-    left = items
-
-    def step(done: int) -> None:
-        nonlocal left
-        done = min(done, left)
-        left -= done
-        report(done, total)
-
-    return step
 
 
 def _task(run: Run, name: str | None) -> Task:

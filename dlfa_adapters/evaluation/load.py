@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
 from dlfa_adapters.errors import RunError
 from dlfa_adapters.evaluation.classifier import Classifier
+from dlfa_adapters.evaluation.languages import check_has_language
 from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.runs import Run, load_encoder, read_run
 from dlfa_adapters.tasks import Task, TaskKind, classification_task, get_task, tagging_task
@@ -16,11 +18,13 @@ from dlfa_adapters.tuning.saving import ENCODER, load_trained
 _HEAD = "head/head_config.json"
 
 
-def load_run(run: str | Path | Run) -> Tagger | Classifier:
+def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) -> Tagger | Classifier:
     """Load the model of a run: the encoder that it was trained on, or its own, with what was trained on it.
 
     Args:
         run: A run folder, or what `read_run` made of it.
+        language_adapter: For a run that was trained over a language adapter: the folder of another language's, which
+            takes its place. Head, labels and fuse layer stay.
 
     Returns:
         A tagger or a classifier, by the kind of the head. It predicts what it predicted in the process that trained it.
@@ -28,11 +32,13 @@ def load_run(run: str | Path | Run) -> Tagger | Classifier:
     Raises:
         RunError: If the folder is not a whole run, the encoder now found under its name is another one, or the head is
             neither for tagging nor for classification.
-        ConfigError: If the encoder cannot be loaded.
+        ConfigError: If the encoder cannot be loaded, or the language adapter does not fit the run.
         MissingExtraError: If it is the offline encoder and the extra `demo` is not installed.
     """
     run = run if isinstance(run, Run) else read_run(run)
     kind = kind_of(run)
+    if language_adapter is not None:
+        check_has_language(run)
     recorded = run.config["encoder"]
     model = run.config.get("model", {"saved": "head"})  # which the first runs do not have
     whole = model["saved"] == "encoder"
@@ -45,25 +51,37 @@ def load_run(run: str | Path | Run) -> Tagger | Classifier:
         )
     name = run.config["head"]["name"]
     trained = load_trained(encoder.model, name, model, run.folder)
+    trained.encoder_fingerprint = found
     labels, windows = run.config["labels"], run.config["windows"]
     outputs = head_config(run)["num_labels"]
     if len(labels) != outputs:
         raise RunError(f"The run {run.folder} names {len(labels)} labels, but its head has {outputs}; train it again.")
+    if language_adapter is not None:
+        trained.use_language(language_adapter)
     if kind == "tagging":
         return Tagger(trained, encoder.tokenizer, labels, **windows)
     return Classifier(trained, encoder.tokenizer, labels, max_length=windows["max_length"])
 
 
-def load_tagger(run: str | Path | Run) -> Tagger:
+def load_tagger(run: str | Path | Run, language_adapter: str | Path | None = None) -> Tagger:
     """Load the model of a tagging run; see `load_run`.
 
     Raises:
         RunError: Also if it is a run of another kind.
     """
     run = run if isinstance(run, Run) else read_run(run)
+    check_tags(run)
+    return cast(Tagger, load_run(run, language_adapter))
+
+
+def check_tags(run: Run) -> None:
+    """Refuse a run that does not tag words.
+
+    Raises:
+        RunError: Naming its task.
+    """
     if kind_of(run) != "tagging":
         raise RunError(f"The run {run.folder} labels whole texts (task {run.config['task']}), it does not tag words.")
-    return cast(Tagger, load_run(run))
 
 
 def kind_of(run: Run) -> TaskKind:
@@ -110,6 +128,12 @@ def check_description(run: Run) -> None:
             f"{run.folder / 'run.json'} was changed: it lacks or misstates {', '.join(wrong)}; "
             "copy it again or train the run again."
         )
+
+
+def source_languages(run: Run) -> list[str]:
+    """The language or languages that a run was trained on; none if it does not tell."""
+    told = run.config.get("data", {}).get("train", {}).get("language") or []
+    return [language for language in ([told] if isinstance(told, str) else told) if language != UNKNOWN_LANGUAGE]
 
 
 def _is_list_of_names(value: object) -> bool:

@@ -60,6 +60,7 @@ def _method_notes(report: Report) -> Iterator[str]:
         f"seed {report.seed}."
     )
     languages = report.table.languages
+    yield from _adapter_notes(report)
     if not report.source_languages:
         yield "The run does not tell which language it was trained on, so nothing is split by it."
     elif any(mean.name == "enf_family" for mean in report.table.means):
@@ -67,5 +68,22 @@ def _method_notes(report: Report) -> Iterator[str]:
             yield f"No family is known for {', '.join(unplaced)}; the split by families leaves them out."
     if any(row.language == UNKNOWN_LANGUAGE for row in languages):
         yield f"{UNKNOWN_LANGUAGE}: the language of the data is not known; name it with --languages."
+    if (precision := report.about.get("run", {}).get("precision", "fp32")) != "fp32":
+        yield f"The encoder computed in {precision}."
     if picked_on := report.about.get("run", {}).get("picked_on"):
         yield f"The model was picked on {picked_on}."
+
+
+def _adapter_notes(report: Report) -> Iterator[str]:
+    """With which language adapters a stack was read."""
+    adapters = report.about.get("run", {}).get("language_adapters")
+    if not adapters:
+        return
+    own = [
+        f"{language} with {its['location']}" + (f" (of {its['language']})" if its["language"] else "")
+        for language, its in adapters["given"].items()
+    ]
+    rest = [row.language for row in report.table.languages if row.language not in adapters["given"]]
+    if rest:
+        own.append(f"{', '.join(rest)} with the one of the source, {adapters['source']}")
+    yield f"Language adapters: {'; '.join(own)}."

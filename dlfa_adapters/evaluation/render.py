@@ -54,8 +54,8 @@ def markdown(report: Report) -> str:
     for table in tables:
         if table is report.without_placeholders:
             lines += ["## Without placeholder pairs", ""]
-        lines += [*_markdown_table(report_header(report), language_rows(report, table)), ""]
-        lines += [*_markdown_table(mean_header(report), mean_rows(report, table)), ""]
+        lines += [*markdown_table(report_header(report), language_rows(report, table)), ""]
+        lines += [*markdown_table(mean_header(report), mean_rows(report, table)), ""]
     lines += [f"- {_cell(note)}" for note in notes(report)]
     return "\n".join(lines) + "\n"
 
@@ -94,8 +94,8 @@ def comparison_markdown(comparison: Comparison) -> str:
     """The whole comparison as Markdown."""
     lines = ["# Comparison", ""]
     for score, title in comparison.titles.items():
-        languages = _markdown_table(comparison_header(comparison, score), comparison_rows(comparison, score))
-        means = _markdown_table(comparison_mean_header(comparison, score), comparison_mean_rows(comparison, score))
+        languages = markdown_table(comparison_header(comparison, score), comparison_rows(comparison, score))
+        means = markdown_table(comparison_mean_header(comparison, score), comparison_mean_rows(comparison, score))
         lines += [f"## {title}", "", *languages, "", *means, ""]
     return "\n".join([*lines, *(f"- {_cell(note)}" for note in comparison_notes(comparison))]) + "\n"
 
@@ -114,7 +114,8 @@ def _estimate(estimate: Estimate) -> str:
     return f"{percent(estimate.value)} [{percent(estimate.low)}, {percent(estimate.high)}]"
 
 
-def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A table as lines of Markdown."""
     yield _markdown_row(header)
     yield "|---|" + "---:|" * (len(header) - 1)
     yield from map(_markdown_row, rows)

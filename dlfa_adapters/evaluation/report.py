@@ -4,12 +4,15 @@ All of it is plain values, so that JSON holds the whole: fractions, and None whe
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from dlfa_adapters.evaluation.intervals import LEVEL
 
 FORMAT = 1
+ABOUT = ("run", "data", "versions")
+"""What a report says about run and data; the names of the parts in its JSON."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,36 @@ class Report:
             **table,
             "without_placeholders": None if without is None else asdict(without),
         }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Report":
+        """The report that `to_dict` made the values of.
+
+        Raises:
+            KeyError: If one is missing.
+            TypeError: If one is of another kind.
+        """
+        without = values["without_placeholders"]
+        return cls(
+            task=values["task"],
+            titles=values["scores"],
+            source_languages=values["source_languages"],
+            resamples=values["interval"]["resamples"],
+            seed=values["interval"]["seed"],
+            about={name: values[name] for name in ABOUT if name in values},
+            table=_table(values),
+            without_placeholders=None if without is None else _table(without),
+        )
+
+
+def _table(values: Mapping[str, Any]) -> Table:
+    def with_scores(row: dict[str, Any]) -> dict[str, Any]:
+        return {**row, "scores": {name: Estimate(**score) for name, score in row["scores"].items()}}
+
+    return Table(
+        languages=[LanguageReport(**with_scores(row)) for row in values["languages"]],
+        means=[MeanReport(**with_scores(row)) for row in values["means"]],
+    )
 
 
 def total_counts(table: Table) -> Counter[str]:

@@ -11,7 +11,8 @@ The folder is written as a draft beside its place and then renamed, so that ther
 import json
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.evaluation.load import with_labels
 from dlfa_adapters.evaluation.predictions import Predicted, Predictions
 from dlfa_adapters.evaluation.render import markdown
-from dlfa_adapters.evaluation.report import FORMAT, Report
+from dlfa_adapters.evaluation.report import ABOUT, FORMAT, Report
 from dlfa_adapters.offline.package_files import sha256_of
 from dlfa_adapters.runs.folder import check_writable
 
@@ -32,9 +33,18 @@ _PLAIN_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 
 def default_folder(run: str | Path, source: str, split: str) -> Path:
     """Where an evaluation is saved if nothing else is said: beside the run, by data and split."""
-    run = Path(run).absolute()
     data = re.sub("[^A-Za-z0-9_-]+", "-", source if ":" in source else Path(source).name).strip("-")[:60] or "data"
-    return run.parent / f"{run.name}-evaluated" / f"{data}-{split}"
+    return _beside(run) / f"{data}-{split}"
+
+
+def evaluations_of(run: str | Path) -> list[Path]:
+    """The evaluations that were saved beside a run, by name."""
+    return [path.parent for path in sorted(_beside(run).glob(f"*/{REPORT}"))]
+
+
+def _beside(run: str | Path) -> Path:
+    run = Path(run).absolute()
+    return run.parent / f"{run.name}-evaluated"
 
 
 def check_free(folder: str | Path) -> None:
@@ -87,14 +97,7 @@ def read_evaluation(folder: str | Path) -> Predictions:
     Raises:
         RunError: If it is none, was written by a newer version, or a file is missing or changed.
     """
-    folder = Path(folder)
-    try:
-        whole = json.loads((folder / REPORT).read_text("utf-8"))
-        if whole["format"] != FORMAT:
-            raise RunError(
-                f"{folder} has evaluation format {whole['format']!r}, this version reads format {FORMAT}; "
-                "pip install -U dlfa-adapters"
-            )
+    with _damage_told(folder) as whole:
         task, sources = whole["task"], whole["source_languages"]
         if not isinstance(sources, list):
             raise TypeError(f"source_languages is {sources!r}")
@@ -102,15 +105,39 @@ def read_evaluation(folder: str | Path) -> Predictions:
             name=str(folder),
             task=with_labels(task["name"], task["kind"], task["labels"]),
             source_languages=sources,
-            languages=[_read(folder, language, task["kind"], whole["files"]) for language in whole["files"]],
-            about={name: whole[name] for name in ("run", "data", "versions") if name in whole},
+            languages=[_read(Path(folder), language, task["kind"], whole["files"]) for language in whole["files"]],
+            about={name: whole[name] for name in ABOUT if name in whole},
         )
+
+
+def read_report(folder: str | Path) -> Report:
+    """Read the report of a saved evaluation.
+
+    Raises:
+        RunError: As for `read_evaluation`; the files of predictions are not looked at.
+    """
+    with _damage_told(folder) as whole:
+        return Report.from_dict(whole)
+
+
+@contextmanager
+def _damage_told(folder: str | Path) -> Iterator[dict[str, Any]]:
+    """What `evaluation.json` holds; whatever is found wrong with it becomes one sentence."""
+    file = Path(folder) / REPORT
+    try:
+        whole = json.loads(file.read_text("utf-8"))
+        if whole["format"] != FORMAT:
+            raise RunError(
+                f"{folder} has evaluation format {whole['format']!r}, this version reads format {FORMAT}; "
+                "pip install -U dlfa-adapters"
+            )
+        yield whole
     except FileNotFoundError as error:
         raise RunError(f"{folder} is not a whole saved evaluation: it lacks {Path(error.filename).name}.") from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        if isinstance(error, RunError):
-            raise
-        raise RunError(f"{folder / REPORT} is damaged ({error}); evaluate again with --out {folder}.") from None
+    except RunError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise RunError(f"{file} is damaged ({error}); evaluate again with --out {folder}.") from None
 
 
 def file_names(languages: Sequence[str]) -> list[str]:

@@ -6,12 +6,13 @@ from typing import Any
 import torch
 
 from dlfa_adapters.data.alignment import AlignmentCounts
-from dlfa_adapters.data.batching import pad_batch, token_budget_batches
 from dlfa_adapters.data.pooling import Pooling, check_pooling, collect_words, pool_batch
 from dlfa_adapters.data.windows import make_windows
+from dlfa_adapters.evaluation.batches import batch_logits
+from dlfa_adapters.evaluation.languages import UsesLanguages
 
 
-class Tagger:
+class Tagger(UsesLanguages):
     """A model with an active tagging head, and how words are cut for it.
 
     Args:
@@ -46,27 +47,28 @@ class Tagger:
         self,
         sentences: Sequence[Sequence[str]],
         *,
-        max_tokens: int = 4096,
+        max_tokens: int | None = None,
         on_progress: Callable[[int], None] | None = None,
     ) -> list[list[str]]:
         """Tag sentences of words; `data.words.split_words` makes words of running text.
 
         Args:
             sentences: Words of each sentence; an empty one gets no tags.
-            max_tokens: Positions in a batch, padding included.
+            max_tokens: Positions in a batch, padding included; the default depends on the device.
             on_progress: Called with the number of windows that were just done.
 
         Returns:
             A tag for every word, in the order given.
         """
         windows, self.counts = make_windows(self.tokenizer, sentences, max_length=self.max_length, context=self.context)
+        pad = self.tokenizer.pad_token_id
+        found = [
+            (batch, pool_batch(logits, [windows[i].pieces for i in batch], self.pooling).argmax(-1))
+            for batch, logits in batch_logits(self.model, windows, pad, max_tokens, on_progress)
+        ]
         labels: list[list[str]] = [[] for _ in windows]
-        for batch in token_budget_batches([len(window.input_ids) for window in windows], max_tokens):
-            inputs = pad_batch([windows[i] for i in batch], self.tokenizer.pad_token_id)
-            logits = self.model(**{name: tensor.to(self.model.device) for name, tensor in inputs.items()}).logits
-            best = iter(pool_batch(logits, [windows[i].pieces for i in batch], self.pooling).argmax(-1).tolist())
+        for batch, best in found:
+            ids = iter(best.tolist())
             for i in batch:
-                labels[i] = [self.labels[next(best)] for _ in windows[i].words]
-            if on_progress is not None:
-                on_progress(len(batch))
+                labels[i] = [self.labels[next(ids)] for _ in windows[i].words]
         return collect_words(windows, labels, [len(sentence) for sentence in sentences])

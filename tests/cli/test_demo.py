@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.offline.samples import sample_languages
 from dlfa_adapters.runs import read_run
 from dlfa_cli.demo import as_dict, coloured, show
+from tests.docs.blocks import demo_figures
 
 
 def test_columns_languages_and_choice(tiny_run):
@@ -131,6 +133,11 @@ def test_the_real_thing(offline_cache, tmp_path):
     assert data["mean"][data["picked"]] > data["mean"]["last"] + 30
     assert data["picked"] in ("D_5", "D_6", "D_7", "D_8")
     assert abs(data["mean"]["D_12"] - data["mean"]["last"]) < 15  # the control is no better than the baseline
+    shown = demo_figures(Path(__file__).parents[2] / "README.md")
+    found = {**data["scores"], "mean": data["mean"], "dev": data["dev"]}
+    assert set(shown) == set(found)
+    far = {(row, k) for row, values in shown.items() for k, value in values.items() if abs(found[row][k] - value) > 3}
+    assert not far, "README shows other figures"  # with another number of threads a few of them change
     asked = run_cli("predict", tmp_path / "run", "Амина Джума живёт в Кампале .", "--json", env=environment)
     assert asked.returncode == 0, asked.stderr
     (row,) = json.loads(asked.stdout)

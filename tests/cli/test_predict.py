@@ -48,6 +48,10 @@ def test_odd_text_gets_a_tag_for_every_word(folder):
     for text, row in zip(ODD, rows, strict=True):
         assert row["words"] == split_words(text)
         assert len(row["tags"]) == len(row["words"])
+        assert [text[start:end] for start, end in row["offsets"]] == row["words"]
+        for entity in row["entities"]:
+            assert text[entity["start"] : entity["end"]] == entity["text"]
+            assert entity["text"].split() == " ".join(entity["words"]).split() or " " not in entity["text"]
     assert [len(row["words"]) for row in rows[:3]] == [0, 0, 3000]
 
 

@@ -132,3 +132,10 @@ def test_order_is_restored_through_batches():
     collected = collect_words(windows, [rows[i] for i in range(len(windows))], [len(s) for s in sentences])
     assert collected == [[(s, word) for word in range(len(words))] for s, words in enumerate(sentences)]
     assert np.sum([len(row) for row in collected]) == 53
+
+
+def test_a_batch_that_is_large_enough_takes_no_shorter_items():
+    lengths = [10, 10, 9, 8, 8, 7, 7, 7, 1]
+    assert token_budget_batches(lengths, 1000) == [list(range(9))]
+    assert token_budget_batches(lengths, 1000, enough=20) == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+    assert token_budget_batches(lengths, 1000, enough=30) == [[0, 1, 2], [3, 4, 5, 6], [7, 8]]

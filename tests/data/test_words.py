@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dlfa_adapters.data.words import split_words
+from dlfa_adapters.data.words import split_words, word_offsets
 
 
 @pytest.mark.parametrize(
@@ -136,6 +136,7 @@ def test_nothing_but_white_space_is_lost(text, language):
     words = split_words(text, language)
     assert "".join(words) == "".join(text.split())
     assert all(word and not any(map(str.isspace, word)) for word in words)
+    assert [text[start:end] for start, end in word_offsets(text, words)] == words
 
 
 @settings(max_examples=200, deadline=None)
@@ -153,3 +154,11 @@ def test_any_text_leaves_the_words_around_it_alone(text):
 def test_long_text_without_a_blank_loses_nothing_and_ends(unit):
     text = unit * (40_000 // len(unit))
     assert "".join(split_words(text)) == text
+
+
+def test_offsets_of_words_that_come_twice():
+    text = " the end of  the end."
+    words = split_words(text, "en")
+    assert list(zip(words, word_offsets(text, words), strict=True)) == [
+        ("the", (1, 4)), ("end", (5, 8)), ("of", (9, 11)), ("the", (13, 16)), ("end", (17, 20)), (".", (20, 21)),
+    ]  # fmt: skip

@@ -5,7 +5,8 @@ import torch
 
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.errors import DataError
-from dlfa_adapters.evaluation.evaluate import check_fit, items_by_language, predict, source_languages
+from dlfa_adapters.evaluation.evaluate import check_fit, items_by_language, predict
+from dlfa_adapters.evaluation.load import source_languages
 from dlfa_adapters.evaluation.scoring import build_report
 from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.runs import Run

@@ -1,9 +1,9 @@
 """Readers, one small file a format: strict, lossless, and with a count of everything left out.
 
-`read_file` finds the format; each reader can also be called by name. `READERS` is the list.
+`read_file` finds the format; each reader can also be called by name. `READERS` is the list, to which `register_reader`
+adds.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from dlfa_adapters.data.readers.labelled_text import read_labelled
 from dlfa_adapters.data.readers.lines import read_lines
 from dlfa_adapters.data.readers.pawsx import read_pawsx
 from dlfa_adapters.data.readers.plain import read_pairs, read_text
+from dlfa_adapters.data.readers.registry import READERS, TAGGING_FORMATS, register_reader
 from dlfa_adapters.data.readers.sib200 import read_sib200
 from dlfa_adapters.data.readers.wikiann import read_wikiann, write_wikiann
 from dlfa_adapters.data.readers.words import read_words, write_words
@@ -43,25 +44,12 @@ __all__ = [
     "read_wikiann",
     "read_words",
     "read_xnli",
+    "register_reader",
     "write_columns",
     "write_conllu",
     "write_wikiann",
     "write_words",
 ]
-
-READERS: dict[str, Callable[..., Read[Any]]] = {
-    "conllu": read_conllu,
-    "columns": read_columns,
-    "wikiann": read_wikiann,
-    "words": read_words,
-    "xnli": read_xnli,
-    "pawsx": read_pawsx,
-    "sib200": read_sib200,
-    "labelled": read_labelled,
-    "text": read_text,
-    "pairs": read_pairs,
-}
-TAGGING_FORMATS = frozenset(("conllu", "columns", "wikiann", "words"))
 
 
 def read_file(path: str | Path, format: str | None = None, *, strict: bool = True, **options: Any) -> Read[Any]:

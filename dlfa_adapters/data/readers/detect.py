@@ -1,6 +1,6 @@
 """Which format a file has, from its content first and its name second."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dlfa_adapters.data.readers import xnli
@@ -14,6 +14,12 @@ _SAMPLE = 4000
 _UPOS = frozenset("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X _".split())
 _NLI = frozenset((*xnli.LABELS, *xnli.LABEL_SPELLINGS, "-"))
 
+Detector = Callable[[Path, Sequence[str]], bool]
+"""Says of a file and its lines whether it is of a format."""
+
+DETECTORS: dict[str, Detector] = {}
+"""Of formats that were registered; asked before anything else."""
+
 
 def detect_format(path: str | Path, lines: Sequence[str]) -> str:
     """The format of a file.
@@ -25,6 +31,9 @@ def detect_format(path: str | Path, lines: Sequence[str]) -> str:
     Returns:
         A name of `READERS`; `text` where nothing else fits.
     """
+    for registered, is_it in DETECTORS.items():
+        if is_it(Path(path), lines):
+            return registered
     name = Path(path).name.lower()
     sample = [line for line in lines[:_SAMPLE] if not is_blank(line)]
     if name.endswith(".conllu") or (sample and _looks_like_conllu(sample)):

@@ -1,0 +1,73 @@
+"""The model of a run, ready to predict much: on the GPU where there is one, in 16 bits or compiled on request."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dlfa_adapters.errors import ConfigError, UnsupportedModelError
+from dlfa_adapters.evaluation.classifier import Classifier
+from dlfa_adapters.evaluation.load import load_run
+from dlfa_adapters.evaluation.plain import plain_model
+from dlfa_adapters.evaluation.tagger import Tagger
+from dlfa_adapters.heads import DLFAHead
+from dlfa_adapters.models.classifier import DLFAClassifier
+from dlfa_adapters.runs import Run, read_run
+
+PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
+"""Numbers that the encoder can compute in. float16 is none of them: the printed gate of DLFA overflows in it."""
+
+
+def load_fast(
+    run: str | Path | Run,
+    language_adapter: str | Path | None = None,
+    *,
+    precision: str = "fp32",
+    compile: bool = False,
+) -> Tagger | Classifier:
+    """Load the model of a run as `load_run` does, on the GPU where there is one.
+
+    Args:
+        run: A run folder.
+        language_adapter: See `load_run`.
+        precision: `fp32`; or `bf16`: the encoder computes in bfloat16, fusion and classifier stay in float32. It takes
+            half the memory, and on a GPU less than half the time; one label in some thousands comes out different.
+        compile: Use `torch.compile`: the first batches take a minute, all others less time.
+
+    Returns:
+        A tagger or a classifier.
+
+    Raises:
+        RunError: See `load_run`.
+        ConfigError: If there is no such precision, or the model cannot be compiled.
+    """
+    if precision not in PRECISIONS:
+        raise ConfigError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r}.")
+    run = run if isinstance(run, Run) else read_run(run)
+    predictor = load_run(run, language_adapter)
+    if compile:
+        predictor.model = _plain(run, predictor)
+    if precision != "fp32":
+        cast_encoder(predictor.model, PRECISIONS[precision])
+    if torch.cuda.is_available():
+        predictor.model.to("cuda")
+    if compile:
+        predictor.model = torch.compile(predictor.model, dynamic=True)
+    return predictor
+
+
+def cast_encoder(model: Any, dtype: torch.dtype) -> None:
+    """Keep the weights of the encoder in another precision; those of fusion and classifier stay as they are."""
+    heads = [module for module in model.modules() if isinstance(module, DLFAHead | DLFAClassifier)]
+    kept = {id(parameter) for head in heads for parameter in head.parameters()}
+    for parameter in model.parameters():
+        if id(parameter) not in kept:
+            parameter.data = parameter.data.to(dtype)
+
+
+def _plain(run: Run, predictor: Tagger | Classifier) -> Any:
+    """The plain model of a run: what adapters adds around every layer cannot be compiled as a whole."""
+    try:
+        return plain_model(run, predictor)[0]
+    except UnsupportedModelError as error:
+        raise ConfigError(f"--compile needs a model that is an encoder and a head alone; {error}") from error

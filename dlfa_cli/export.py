@@ -1,0 +1,37 @@
+"""`dlfa export`: the model of a run as an ONNX file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="A run folder, e.g. what `dlfa demo` saved.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT.onnx", help="The file; what it needs is written beside it.")],
+    language_adapter: Annotated[
+        str | None,
+        typer.Option(help="Folder of a language adapter that replaces the source's (runs of --tuning stack)."),
+    ] = None,
+) -> None:
+    """Write the model of a run for use without PyTorch, after comparing its logits with PyTorch's.
+
+    Beside the file come the labels, tokenizer.json, and a small package that tags words or labels texts with numpy,
+    onnxruntime and tokenizers alone. Needs the extra `onnx`. Examples:
+
+    `dlfa export runs/ner-demo onnx/ner.onnx`
+
+    `dlfa export runs/ner-stack onnx-sw/ner.onnx --language-adapter adapters/sw`
+    """
+    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+
+    screen = errors_console()
+    with screen.status("Starting (loading PyTorch and adapters)"):
+        from dlfa_adapters.export import export_onnx
+
+        quiet_libraries()
+    with progress_bars(screen) as progress:
+        written = export_onnx(run, out, language_adapter=language_adapter, progress=progress)
+    shapes = ", ".join(f"{batch}x{length}" for batch, length in written.shapes)
+    screen.print(f"Logits within {written.difference:.1e} of PyTorch's (batch x length {shapes})", markup=False)
+    typer.echo(written.file)

@@ -1,0 +1,29 @@
+"""`dlfa report`: one HTML file of a run, an evaluation or a sweep."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    source: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, a saved evaluation, or a sweep.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file; default: RUN.html beside it.")] = None,
+) -> None:
+    """Write an HTML page: scores by language, mistakes, examples, configuration. It loads nothing and can be sent on.
+
+    A run must have been evaluated with `--save`. Examples:
+
+    `dlfa report runs/ner-demo`
+
+    `dlfa report runs/ner-demo-evaluated/panx-dev --out panx.html`
+
+    `dlfa report runs/ner-sweep`
+    """
+    from dlfa_cli.screen import errors_console
+
+    with errors_console().status("Writing the report"):
+        from dlfa_adapters.evaluation.page import write_report
+
+        file = write_report(source, out)
+    typer.echo(file)
