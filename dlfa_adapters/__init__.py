@@ -5,24 +5,28 @@ that have `add_dlfa_head` (without such a head they behave as upstream's), and t
 Transformers.
 """
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters._version import __version__
-from dlfa_adapters.fusion import AIF, DLFA, ScalarMix
-from dlfa_adapters.heads import DLFAHead, enable, register
-from dlfa_adapters.models import (
-    DLFAConfig,
-    DLFAForSequenceClassification,
-    DLFAForTokenClassification,
-    register_auto_classes,
-)
-from dlfa_adapters.offline import load_offline_encoder
+
+if TYPE_CHECKING or "DLFA_DATA_ONLY" not in os.environ:  # `dlfa data` sets it: models, which it needs not, take seconds
+    from dlfa_adapters.evaluation.auto import register_runs
+    from dlfa_adapters.fusion import AIF, DLFA, ScalarMix
+    from dlfa_adapters.heads import DLFAHead, enable, register
+    from dlfa_adapters.models import (
+        DLFAConfig,
+        DLFAForSequenceClassification,
+        DLFAForTokenClassification,
+        register_auto_classes,
+    )
+    from dlfa_adapters.offline import load_offline_encoder
+
+    register_auto_classes()
+    register_runs()
 
 if TYPE_CHECKING:
     from dlfa_adapters.evaluation.load import load_run
-
-register()
-register_auto_classes()
 
 __all__ = [
     "AIF",

@@ -1,0 +1,107 @@
+"""Peak memory of training: full, freeze:6, lora and features, on an encoder of mBERT's shape with random weights.
+
+    python benchmarks/memory.py --device cuda --out memory-gpu.json
+    python benchmarks/memory.py --batch 4x64 --vocabulary 20000 --steps 1
+
+Every tuning is one call of `dlfa_adapters.training.train` in a process of its own: 12 blocks of width 768, 119,547
+pieces, sentences of exactly the length, a DLFA head for NER, bf16 on a GPU as by default there. On a GPU it is the
+memory that PyTorch held at most (`max_memory_reserved`, what others cannot have) and the part of it that tensors took;
+without one the resident memory of the process, and how much of it came after the imports. Targets on a GPU, batch
+32x128: lora at most 4 GB, features at most 1.5 GB.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+TUNINGS = ("full", "freeze:6", "lora", "features")
+GB = 1e9
+
+
+def make_encoder(folder: Path, args: argparse.Namespace) -> None:
+    """A random encoder without a pooler, and a tokenizer that makes one piece of each of a thousand words."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    words = [f"w{i}" for i in range(1000)]
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate([*special, *words])}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), special, strict=True))
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
+    torch.manual_seed(0)
+    config = BertConfig(vocab_size=args.vocabulary, num_hidden_layers=args.layers)
+    BertModel(config, add_pooling_layer=False).save_pretrained(folder)
+
+
+def train_once(folder: Path, tuning: str, args: argparse.Namespace) -> dict[str, float]:
+    """Train some steps, and say how much memory that took."""
+    import torch
+
+    from dlfa_adapters.training import train
+
+    rows, length = map(int, args.batch.split("x"))
+    words = [f"w{i}" for i in range(length - 2)]
+    items = [(words, ["B-PER"] + ["O"] * (length - 3))] * (rows * args.steps)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with tempfile.TemporaryDirectory() as place:
+        train(
+            "ner",
+            train_data=items,
+            language="en",
+            model=str(folder),
+            tuning=tuning,
+            out=Path(place) / "run",
+            batch_size=rows,
+            max_length=length,
+            epochs=1,
+        )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in units of 1024 bytes
+    found = {"resident": 1024 * peak / GB, "after the imports": 1024 * (peak - before) / GB}
+    if torch.cuda.is_available():
+        found |= {"held": torch.cuda.max_memory_reserved() / GB, "tensors": torch.cuda.max_memory_allocated() / GB}
+    return found
+
+
+def main() -> None:
+    """Train with every tuning in a process of its own, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--batch", default="32x128", help="batch x length")
+    parser.add_argument("--layers", type=int, default=12)
+    parser.add_argument("--vocabulary", type=int, default=119547)
+    parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--tunings", default=",".join(TUNINGS))
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.child:
+        print(json.dumps(train_once(Path(args.child[0]), args.child[1], args)))
+        return
+    from measuring import finish, machine
+
+    found: dict[str, dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        make_encoder(Path(folder), args)
+        for tuning in args.tunings.split(","):
+            command = [sys.executable, __file__, *sys.argv[1:], "--child", folder, tuning]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+            found[tuning] = json.loads(done.stdout.splitlines()[-1])
+    columns = ("held", "tensors") if args.device == "cuda" else ("resident", "after the imports")
+    rows = [[tuning, *(f"{values[column]:.2f}" for column in columns)] for tuning, values in found.items()]
+    told = {"benchmark": f"Peak memory of training, batch {args.batch}", "machine": machine(args.device)}
+    header = ["tuning", *(f"{column}, GB" for column in columns)]
+    finish({**told, "header": header, "rows": rows, "arguments": vars(args), "peaks": found}, args.out)
+
+
+if __name__ == "__main__":
+    main()

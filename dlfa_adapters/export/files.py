@@ -1,0 +1,60 @@
+"""What stands beside an ONNX file, so that it can be used without this library."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.data.backend import plain_backend
+from dlfa_adapters.errors import ConfigError
+
+FORMAT = 1
+PACKAGE = "dlfa_onnx"
+_HERE = Path(__file__).parent
+_SOURCES = {
+    "__init__": _HERE / "runtime.py",
+    **{name: _HERE.parent / "data" / f"{name}.py" for name in ("windows", "alignment", "backend", "words")},
+    "errors": _HERE.parent / "errors.py",
+}
+_SPECIAL = ("unk", "mask", "pad", "eos", "cls", "sep", "bos")
+
+
+def write_beside(file: Path, tokenizer: Any, about: Mapping[str, Any]) -> None:
+    """Write `NAME.json`, `tokenizer.json` and the package `dlfa_onnx` into the folder of `NAME.onnx`.
+
+    Args:
+        file: Where the model is.
+        tokenizer: Its fast tokenizer.
+        about: What a user of the model must know.
+    """
+    ids = {name: getattr(tokenizer, f"{name}_token_id", None) for name in _SPECIAL}
+    whole = {"format": FORMAT, **about, "special_ids": {name: id_ for name, id_ in ids.items() if id_ is not None}}
+    file.with_suffix(".json").write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    (file.parent / "tokenizer.json").write_text(tokenizer_json(tokenizer), "utf-8")
+    package = file.parent / PACKAGE
+    package.mkdir(exist_ok=True)
+    for name, source in _SOURCES.items():
+        (package / f"{name}.py").write_text(_standalone(source.read_text("utf-8")), "utf-8")
+
+
+def tokenizer_json(tokenizer: Any) -> str:
+    """A fast tokenizer as one file, without the truncation and padding that somebody may have set."""
+    with plain_backend(tokenizer) as plain:
+        return str(plain.to_str())
+
+
+def check_neighbours(file: Path, tokenizer: Any) -> None:
+    """Refuse a folder that has a model with another tokenizer.
+
+    Raises:
+        ConfigError: If so.
+    """
+    there = file.parent / "tokenizer.json"
+    if there.exists() and there.read_text("utf-8") != tokenizer_json(tokenizer):
+        raise ConfigError(f"{file.parent} has another model's tokenizer.json; give this model a folder of its own.")
+
+
+def _standalone(source: str) -> str:
+    """The source of a module of ours as one of the package that is written."""
+    return re.sub(r"\bdlfa_adapters(\.data)?\b(?=\.\w+ import)", PACKAGE, source)

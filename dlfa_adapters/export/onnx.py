@@ -1,0 +1,231 @@
+"""From a run to an ONNX file whose logits were compared with PyTorch's."""
+
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dlfa_adapters.errors import ConfigError, MissingExtraError, RunError, UnsupportedModelError
+from dlfa_adapters.evaluation.load import kind_of, load_run
+from dlfa_adapters.evaluation.plain import plain_model
+from dlfa_adapters.export.files import check_neighbours, write_beside
+from dlfa_adapters.runs import Run, read_run, versions
+from dlfa_adapters.runs.folder import check_writable
+
+OPSET = 17
+"""The first operator set with layer normalisation as one operator; onnxruntime knows it since 1.12."""
+
+TOLERANCE = 1e-4
+"""How far a logit may be from PyTorch's."""
+
+_REASON = "nothing was written. An encoder that chooses its path by what it reads cannot be exported."
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written.
+
+    Attributes:
+        file: The ONNX file.
+        difference: The largest difference of a logit from PyTorch's that was seen.
+        shapes: Batch and length of what was compared.
+    """
+
+    file: Path
+    difference: float
+    shapes: list[tuple[int, int]]
+
+
+class LogitsOnly(nn.Module):
+    """A model as a function of tensors alone: ids and mask (and segments) in, logits out.
+
+    Args:
+        model: The model.
+        inputs: Names of its inputs, in the order in which they are given.
+    """
+
+    def __init__(self, model: Any, inputs: list[str]) -> None:
+        super().__init__()
+        self.model, self.inputs = model, inputs
+
+    def forward(self, *tensors: Tensor) -> Tensor:
+        """The logits."""
+        return self.model(**dict(zip(self.inputs, tensors, strict=True))).logits
+
+
+def export_onnx(
+    run: str | Path | Run,
+    out: str | Path,
+    *,
+    language_adapter: str | Path | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Exported:
+    """Write the model of a run as an ONNX file, with all that is needed to use it without PyTorch beside it.
+
+    A LoRA is merged into the encoder; adapters between its layers become part of the graph. Batch and length are free.
+    The file is run with onnxruntime on several shapes, and is only there afterwards if the logits are PyTorch's.
+
+    Args:
+        run: A run folder.
+        out: The file, whose name ends in `.onnx`. What stands beside it is told in `docs/how-to/export.md`.
+        language_adapter: See `load_run`: the file is then for this language.
+        progress: Called after each step.
+
+    Returns:
+        What was written, and how it was checked.
+
+    Raises:
+        MissingExtraError: If the extra `onnx` is not installed.
+        ConfigError: If `out` is no place for the file.
+        RunError: See `load_run`; also if the model cannot be traced, or the logits differ by more than 1e-4.
+    """
+    out, step = Path(out), progress or (lambda stage, done, total: None)
+    _check_extra()
+    _check_place(out)
+    run = run if isinstance(run, Run) else read_run(run)
+    step("Exporting", 0, 3)
+    loaded = load_run(run, language_adapter)
+    check_neighbours(out, loaded.tokenizer)
+    try:
+        model = plain_model(run, loaded)[0]
+    except UnsupportedModelError:  # adapters between the layers: the model of adapters itself
+        model = loaded.model
+    kind, windows = kind_of(run), {"context": 0, "pooling": "first", **run.config["windows"]}
+    segments = kind == "classification" and "token_type_ids" in loaded.tokenizer.model_input_names
+    inputs = ["input_ids", "attention_mask", *(["token_type_ids"] if segments else [])]
+    graph = LogitsOnly(model.eval(), inputs).eval()
+    batches = list(trial_batches(model.config, windows["max_length"], loaded.tokenizer.pad_token_id or 0, segments))
+    about = {
+        "kind": kind,
+        "task": run.config["task"],
+        "labels": run.config["labels"],
+        **windows,
+        "inputs": inputs,
+        "opset": OPSET,
+        "encoder": run.config["encoder"]["name"],
+        "versions": versions(),
+    }
+    step("Exporting", 1, 3)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    try:
+        trace(graph, batches[0], draft / out.name, kind)
+        gather_weights(draft / out.name)
+        step("Exporting", 1, 3)
+        difference = largest_difference(graph, draft / out.name, batches, kind)
+        if not difference <= TOLERANCE:  # NaN too
+            raise RunError(
+                f"The exported model's logits differ from PyTorch's by {difference:.1e}, more than {TOLERANCE:.0e}; "
+                f"{_REASON}"
+            )
+        write_beside(draft / out.name, loaded.tokenizer, {**about, "difference": difference})
+        for path in draft.iterdir():
+            _replace(path, out.parent / path.name)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    step("Exporting", 1, 3)
+    return Exported(out, difference, [tuple(batch[0].shape) for batch in batches])
+
+
+def trial_batches(config: Any, max_length: int, pad: int, segments: bool) -> Iterator[tuple[Tensor, ...]]:
+    """Inputs to trace with (the first) and to compare on: padding, one token, a whole window, many rows."""
+    size = int(getattr(config, "encoder_config", config).vocab_size)
+    draw = torch.Generator().manual_seed(0)
+    longest, short = max_length, max(2, max_length // 3)
+    for lengths in ([short, short - 1], [1], [longest], [longest, 1, short], [3] * 9):
+        mask = (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]).long()
+        ids = torch.randint(0, size, mask.shape, generator=draw)
+        ids = torch.where(mask == 1, torch.where(ids == pad, (pad + 1) % size, ids), pad)
+        yield (ids, mask, (torch.arange(ids.shape[1]) > 3) * mask) if segments else (ids, mask)
+
+
+def trace(graph: LogitsOnly, batch: tuple[Tensor, ...], file: Path, kind: str) -> None:
+    """Write the graph that a batch takes through the model.
+
+    It is PyTorch's older exporter, which follows one call and writes down what it sees: from 2.6 on every release has
+    it, and it takes the models of adapters, in whose Python code the newer one breaks off.
+
+    Raises:
+        RunError: If there is no ONNX operator for something in the model.
+    """
+    free = {0: "batch", 1: "length"}
+    axes = {**dict.fromkeys(graph.inputs, free), "logits": free if kind == "tagging" else {0: "batch"}}
+    try:
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of every Python branch on a shape; the comparison tells which matter
+            torch.onnx.export(
+                graph,
+                batch,
+                str(file),
+                input_names=graph.inputs,
+                output_names=["logits"],
+                dynamic_axes=axes,
+                opset_version=OPSET,
+                dynamo=False,
+            )
+    except (RuntimeError, ValueError, TypeError, NotImplementedError) as error:
+        raise RunError(f"The model cannot be exported: {str(error).strip().splitlines()[0]}") from error
+
+
+def gather_weights(file: Path) -> None:
+    """Put the weights of a model above 2 GB, which the exporter writes into a file each, into one, `NAME.onnx.data`."""
+    others = [path for path in file.parent.iterdir() if path != file]
+    if not others:
+        return
+    import onnx
+
+    model = onnx.load(file)
+    for path in others:
+        path.unlink()
+    onnx.save(model, file, save_as_external_data=True, location=f"{file.name}.data")
+
+
+@torch.no_grad()
+def largest_difference(graph: LogitsOnly, file: Path, batches: list[tuple[Tensor, ...]], kind: str) -> float:
+    """Run the file and the model on all batches, and compare the logits, those of padding left out.
+
+    Raises:
+        RunError: If onnxruntime cannot run the file.
+    """
+    import onnxruntime
+
+    worst = 0.0
+    try:
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4  # what goes wrong comes as an exception, too
+        session = onnxruntime.InferenceSession(file, options)
+        for batch in batches:
+            given = {name: tensor.numpy() for name, tensor in zip(graph.inputs, batch, strict=True)}
+            difference = (torch.from_numpy(session.run(["logits"], given)[0]) - graph(*batch)).abs()
+            worst = max(worst, float((difference[batch[1] == 1] if kind == "tagging" else difference).max()))
+            if difference.isnan().any():
+                return float("nan")
+    except Exception as error:  # its errors have no class in common
+        first = str(error).strip().splitlines()[0]
+        raise RunError(f"The exported model does not run on inputs of another size ({first}); {_REASON}") from error
+    return worst
+
+
+def _replace(path: Path, place: Path) -> None:
+    if place.is_dir():
+        shutil.rmtree(place)
+    path.replace(place)
+
+
+def _check_extra() -> None:
+    missing = [name for name in ("onnx", "onnxruntime") if find_spec(name) is None]
+    if missing:
+        raise MissingExtraError(f"dlfa export needs {' and '.join(missing)}; type: pip install 'dlfa-adapters[onnx]'.")
+
+
+def _check_place(out: Path) -> None:
+    check_writable(out)
+    if out.suffix != ".onnx" or out.is_dir():
+        raise ConfigError(f"The file must be called something.onnx, got {out}; type e.g. onnx/ner.onnx.")

@@ -1,0 +1,119 @@
+"""ONNX files: the same tags and labels without PyTorch, of every kind of run; and what differs is not written."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import torch
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+from dlfa_adapters.errors import ConfigError, MissingExtraError, RunError
+from dlfa_adapters.evaluation.load import load_run
+from dlfa_adapters.export import export_onnx
+from dlfa_adapters.export import onnx as exporting
+from dlfa_adapters.training import train
+
+TAGGED = [(["Anna", "met", "Bob", "in", "Rome"], ["B-PER", "O", "B-PER", "O", "B-LOC"]), (["far"], ["O"])] * 2
+PAIRS = [("Anna met Bob", "far", "neutral"), ("in Rome", "New York is far", "entailment")] * 2
+DATA = {"ner": TAGGED, "xnli": PAIRS}
+SENTENCES = [["Rome"], [], ["New", "York"] * 60, ["", "x" * 400, "\u200b", "</s>", "\ud800"], ["Anna", "met", "Bob"]]
+TEXTS = ["Anna", "", "far " * 90, "Bob met \ud800"], ["met", "Rome", "New York " * 90, ""]
+
+WITHOUT_TORCH = """
+import json, sys
+sys.modules["torch"] = sys.modules["transformers"] = sys.modules["dlfa_adapters"] = None
+sys.path.insert(0, sys.argv[1])
+from dlfa_onnx import load
+print(json.dumps(load(sys.argv[2]).predict(*json.load(sys.stdin))))
+"""
+
+
+@pytest.fixture(scope="module", params=["ner full", "ner lora mean", "ner bottleneck last", "xnli features"])
+def exported(request, tiny_folder, tmp_path_factory, no_shape_checks):
+    """A run, and the file that was made of it."""
+    task, tuning, *pooling = request.param.split()
+    folder = tmp_path_factory.mktemp("export")
+    run = train(
+        task, train_data=DATA[task], language="en", model=str(tiny_folder), tuning=tuning, out=folder / "run",
+        epochs=1, learning_rate=1e-1, batch_size=4, max_length=32, **({"pooling": pooling[0]} if pooling else {}),
+    )  # fmt: skip
+    return run, export_onnx(run, folder / "onnx" / "model.onnx")
+
+
+def without_torch(file, *inputs):
+    """What the written package predicts in a process that cannot import torch, transformers or dlfa_adapters."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH, str(file.parent), str(file)],
+        input=json.dumps(inputs), capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_same_predictions_without_pytorch(exported):
+    run, written = exported
+    assert written.difference < 1e-4
+    assert {path.name for path in written.file.parent.iterdir()} == {
+        "model.onnx", "model.json", "tokenizer.json", "dlfa_onnx",
+    }  # fmt: skip
+    inputs = (SENTENCES,) if run.config["task"] == "ner" else TEXTS
+    want = load_run(run).predict(*inputs)
+    assert without_torch(written.file, *inputs) == want
+    assert len({label for row in want for label in ([row] if isinstance(row, str) else row)}) > 1
+
+
+@pytest.mark.parametrize("exported", ["ner full"], indirect=True)
+def test_another_models_tokenizer_is_not_overwritten(exported, tmp_path):
+    run, _ = exported
+    (tmp_path / "tokenizer.json").write_text("{}", "utf-8")
+    with pytest.raises(ConfigError, match="a folder of its own"):
+        export_onnx(run, tmp_path / "x.onnx")
+
+
+@pytest.mark.parametrize("exported", ["ner full"], indirect=True)
+def test_what_differs_is_not_written(exported, tmp_path, monkeypatch):
+    monkeypatch.setattr(exporting, "TOLERANCE", -1.0)
+    with pytest.raises(RunError, match="differ from PyTorch's"):
+        export_onnx(exported[0], tmp_path / "x.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+class ByInput(torch.nn.Module):
+    """Its path through the code depends on what it reads, which a trace does not see."""
+
+    def forward(self, input_ids, attention_mask):
+        logits = torch.stack((input_ids, attention_mask), -1).float()
+        if attention_mask.sum() > 100:
+            logits = logits * 2
+        return type("Output", (), {"logits": logits})
+
+
+def test_a_path_that_depends_on_the_input_shows(tmp_path):
+    graph = exporting.LogitsOnly(ByInput(), ["input_ids", "attention_mask"])
+    config = type("Config", (), {"vocab_size": 50})
+    batches = list(exporting.trial_batches(config, 128, 0, segments=False))
+    exporting.trace(graph, batches[0], tmp_path / "x.onnx", "tagging")
+    assert exporting.largest_difference(graph, tmp_path / "x.onnx", batches[:2], "tagging") == 0
+    assert exporting.largest_difference(graph, tmp_path / "x.onnx", batches, "tagging") > 1
+
+
+def test_trial_batches_have_padding_one_token_and_a_whole_window():
+    config = type("Config", (), {"vocab_size": 50})
+    batches = list(exporting.trial_batches(config, 16, 1, segments=True))
+    assert [tuple(ids.shape) for ids, *_ in batches] == [(2, 5), (1, 1), (1, 16), (3, 16), (9, 3)]
+    for ids, mask, types in batches:
+        assert torch.equal(ids == 1, mask == 0)  # padding is where the mask says so, and nowhere else
+        assert (types <= mask).all()
+
+
+def test_refusals(tmp_path, monkeypatch):
+    with pytest.raises(ConfigError, match=r"something\.onnx"):
+        export_onnx("run", tmp_path / "model")
+    with pytest.raises(RunError, match="no run folder"):
+        export_onnx(tmp_path / "run", tmp_path / "model.onnx")
+    monkeypatch.setattr(exporting, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'dlfa-adapters\[onnx\]'"):
+        export_onnx("run", tmp_path / "model.onnx")
