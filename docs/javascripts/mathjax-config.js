@@ -1,13 +1,5 @@
-// MathJax 3.2.2 (Apache-2.0) lies beside this file, so that the site needs no network.
+// MathJax 3.2.2 (Apache-2.0) lies beside this file, so that the site needs no network. It sets a page when it is loaded.
 window.MathJax = {
   tex: { inlineMath: [["\\(", "\\)"]], displayMath: [["\\[", "\\]"]], processEscapes: true, processEnvironments: true },
   options: { ignoreHtmlClass: ".*|", processHtmlClass: "arithmatex" },
 };
-document$.subscribe(() => {
-  if (window.MathJax.typesetPromise) {
-    window.MathJax.startup.output.clearCache();
-    window.MathJax.typesetClear();
-    window.MathJax.texReset();
-    window.MathJax.typesetPromise();
-  }
-});

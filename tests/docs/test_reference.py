@@ -1,0 +1,42 @@
+"""Lists on reference pages are those of the project: its extras, and the variables that its code reads or sets."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "reference" / "environment.md").read_text("utf-8")
+NAME = re.compile("[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
+
+
+def first_cells(heading):
+    """Names in the first column of the table below a heading."""
+    part = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in part.split("\n") if line.startswith("| `")]
+    return {name for row in rows for name in re.findall("`([^`]+)`", row)}
+
+
+def variables(tree):
+    """Environment variables that a module names: keys of `os.environ`, and tuples of names that it looks for there."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "os.environ":
+            found.add(node.slice)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("os.environ.") and node.args:
+            found.add(node.args[0])
+        if isinstance(node, ast.Compare) and any(ast.unparse(c) == "os.environ" for c in node.comparators):
+            found.add(node.left)
+    return {node.value for node in found if isinstance(node, ast.Constant)}
+
+
+def test_every_extra_is_there():
+    text = (ROOT / "pyproject.toml").read_text("utf-8").split("[project.optional-dependencies]")[1].split("\n[")[0]
+    assert first_cells("Extras") == set(re.findall(r"^([\w-]+) = \[", text, re.MULTILINE))
+
+
+def test_every_variable_of_the_code_is_there():
+    sources = [path for package in ("dlfa_adapters", "dlfa_cli") for path in (ROOT / package).rglob("*.py")]
+    used = set().union(*(variables(ast.parse(path.read_text("utf-8"))) for path in sources))
+    assert {"DLFA_CACHE", "DLFA_DEBUG", "OMP_WAIT_POLICY"} <= used
+    assert all(NAME.fullmatch(name) for name in used)
+    assert used - set(re.findall("`([A-Z0-9_]+)`", PAGE)) == set()
