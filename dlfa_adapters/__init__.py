@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters._version import __version__
 
-if TYPE_CHECKING or "DLFA_DATA_ONLY" not in os.environ:  # `dlfa data` sets it: models, which it needs not, take seconds
+# `dlfa data` sets this for its own process: models, which it needs not, take seconds.
+if TYPE_CHECKING or os.environ.pop("DLFA_DATA_ONLY", None) is None:
     from dlfa_adapters.evaluation.auto import register_runs
     from dlfa_adapters.fusion import AIF, DLFA, ScalarMix
     from dlfa_adapters.heads import DLFAHead, enable, register

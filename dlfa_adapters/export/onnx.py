@@ -131,7 +131,7 @@ def export_onnx(
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     step("Exporting", 1, 3)
-    return Exported(out, difference, [tuple(batch[0].shape) for batch in batches])
+    return Exported(out, difference, [(len(batch[0]), batch[0].shape[1]) for batch in batches])
 
 
 def trial_batches(config: Any, max_length: int, pad: int, segments: bool) -> Iterator[tuple[Tensor, ...]]:

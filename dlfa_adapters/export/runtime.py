@@ -89,7 +89,7 @@ class OnnxTagger(OnnxModel):
     def predict(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """A tag for every word of every sentence, in the order given."""
         sizes = {name: self.about[name] for name in ("max_length", "context")}
-        windows, _ = make_windows(self.tokenizer, sentences, **sizes)  # type: ignore[arg-type]
+        windows, _ = make_windows(self.tokenizer, sentences, **sizes)
         tags = [[""] * len(sentence) for sentence in sentences]
         for number, scores in self.logits([window.input_ids for window in windows]):
             window = windows[number]

@@ -9,7 +9,7 @@ from dlfa_adapters.frozen.scores import accuracy
 from dlfa_adapters.frozen.side_by_side import shuffled_batches
 from dlfa_adapters.frozen.stacked import FusionClassifier, new_head
 from dlfa_adapters.frozen.stacks import StackedHeads, make_stacks
-from dlfa_adapters.fusion import Fusion, register_fusion
+from dlfa_adapters.fusion import FUSIONS, Fusion, register_fusion
 from dlfa_adapters.tasks import NER
 
 
@@ -24,7 +24,12 @@ class Sum(Fusion):
         return self.scale * sum(states)
 
 
-register_fusion("sum-of-a-user", Sum, overwrite_ok=True)
+@pytest.fixture(scope="module", autouse=True)
+def fusion_of_a_user():
+    register_fusion("sum-of-a-user", Sum)
+    yield
+    del FUSIONS["sum-of-a-user"]
+
 
 SPECS = [
     HeadSpec(name="last", fusion="last"),

@@ -144,7 +144,7 @@ def test_of_a_model_for_a_task_the_encoder_is_taken(encoder_config):
         (Tagger, {"num_labels": 0}, "num_labels must be a whole number from 1 up, got 0"),
         (Tagger, {"task": "ner", "reductoin": 2}, "no option 'reductoin'; did you mean 'reduction'"),
         (Tagger, {"task": "ner", "fuse_layers": 2}, "no option 'fuse_layers'; did you mean 'fuse_layer'"),
-        (Tagger, {"task": "ner", "zzz": 2}, "no option 'zzz'; there are branches, classifier_activation"),
+        (Tagger, {"task": "ner", "zzz": 2}, "no option 'zzz'; there are branches, classifier, classifier_activation"),
         (Tagger, {"task": "ner", "fuse_layer": 9}, r"fuse_layer must lie in 0..4"),
         (Tagger, {"task": "ner", "dtype": torch.float16}, "dtype: for loading by name, but a loaded model was given"),
     ],

@@ -58,7 +58,7 @@ def test_json_and_options(dlfa, files):
     config = json.loads(done.stdout)
     assert config["head"] == {
         "name": "ner", "fusion": "dlfa", "fuse_layer": [2, 1], "gate": "attention", "reduction": 4, "branches": "both",
-        "norm": "layer", "init": "identity",
+        "norm": "layer", "init": "identity", "classifier": "linear",
     }  # fmt: skip
     assert config["windows"] == {"max_length": 16, "context": 64, "pooling": "last"}
     training = config["training"]
