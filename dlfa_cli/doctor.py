@@ -120,7 +120,7 @@ def _extras() -> list[dict[str, Any]]:
     for extra in sorted(set(_extra_names()) - set(DEVELOPERS)):
         # A package for another system has a marker that does not hold here, with or without the extra.
         own = [x for x in requirements if x.marker and "extra" in str(x.marker) and x.marker.evaluate({"extra": extra})]
-        missing = [needed.name for needed in own if not _fits(needed)]
+        missing = list(dict.fromkeys(needed.name for needed in own if not _fits(needed)))
         install = f"pip install '{_PACKAGE}[{extra}]'"
         rows.append({"name": extra, "for": EXTRAS.get(extra, ""), "missing": missing, "install": install})
     return rows

@@ -63,8 +63,10 @@ def test_with_debug_the_error_itself_comes(monkeypatch):
 
 
 WAIT = """
-import sys, time
+import signal, sys, time
 from dlfa_cli import main
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored for what it runs in the background
 
 @main.app.command()
 def wait():
