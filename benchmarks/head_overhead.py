@@ -7,7 +7,7 @@
 Both sides have an encoder of BERT's kind with the same random weights, a tagging head of seven labels, the same batch
 (a quarter of it padding) and the same optimizer; they run in turn, and a row's ratio is the median of the pairs'. The
 vocabulary has 1,000 pieces, so that no embedding matrix hides the head. Under bf16 the training step runs in autocast,
-as Trainer's does, and the forward pass with weights in bf16.
+as Trainer's does; the forward pass has weights in bf16, those of a DLFA head in float32, as `--precision bf16` does.
 
 Eager, both are models of `adapters` with its tagging head or ours. Compiled, they are `BertForTokenClassification` and
 `DLFAForTokenClassification`: in the models of `adapters` the compiler's graph breaks at every layer. On a GPU the head
@@ -27,6 +27,7 @@ from measuring import Times, as_ratio, finish, in_turn, machine, milliseconds, r
 from transformers import BertConfig, BertForTokenClassification, BertModel
 
 from dlfa_adapters import DLFAForTokenClassification
+from dlfa_adapters.evaluation.fast import cast_encoder
 
 SHAPES = {"12x384": (384, 1536), "12x768": (768, 3072)}
 LABELS = 7
@@ -83,7 +84,7 @@ def forward_pass(model: Any, batch: dict[str, torch.Tensor], dtype: str, compile
     """Logits, without gradients."""
     model.eval()
     if dtype == "bf16":
-        model.to(torch.bfloat16)
+        cast_encoder(model, torch.bfloat16)
     run = torch.compile(model) if compiled else model
     inputs = {name: tensor for name, tensor in batch.items() if name != "labels"}
 
@@ -95,14 +96,18 @@ def forward_pass(model: Any, batch: dict[str, torch.Tensor], dtype: str, compile
 
 
 def check_waits() -> None:
-    """Run the head on a GPU, forward and backward, where waiting for the GPU is an error."""
+    """Run the head on a GPU, forward and backward, where waiting for the GPU is an error.
+
+    Without the loss: that is the stock head's own, and copies a number to the GPU.
+    """
     model, batch = build("12x384", "dlfa", "cuda").train(), batch_of(8, 32, "cuda")
-    labels, mask = batch.pop("labels"), batch["attention_mask"]
+    batch.pop("labels")
     with torch.no_grad():
         outputs = model.base_model(**batch, output_hidden_states=True, return_dict=True)
     torch.cuda.synchronize()
     torch.cuda.set_sync_debug_mode("error")
-    model.heads["head"](outputs, attention_mask=mask, return_dict=True, labels=labels).loss.backward()
+    head = model.heads["head"]
+    head(outputs, attention_mask=batch["attention_mask"], return_dict=True).logits.sum().backward()
     torch.cuda.set_sync_debug_mode("default")
     print("Nothing in the head waits for the GPU.", flush=True)
 
@@ -112,7 +117,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--shapes", default="12x384,12x768")
-    parser.add_argument("--batches", help="batch x length, such as 32x128,64x256")
+    parser.add_argument("--batches", help="batch x length, such as 32x128,256x128")
     parser.add_argument("--dtypes", help="fp32,bf16")
     parser.add_argument("--modes", default="eager", help="eager,compiled")
     parser.add_argument("--rounds", type=int, help="pairs of measurements")
@@ -120,7 +125,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     gpu = args.device == "cuda"
-    args.batches = args.batches or ("32x128,64x256" if gpu else "8x64")
+    args.batches = args.batches or ("32x128,256x128" if gpu else "8x64")
     args.dtypes = args.dtypes or ("bf16" if gpu else "fp32")
     args.rounds, args.repeat = args.rounds or (20 if gpu else 10), args.repeat or (5 if gpu else 1)
     if gpu:

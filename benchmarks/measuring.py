@@ -112,7 +112,8 @@ def finish(result: dict[str, Any], out: Path | None) -> None:
     """
     print(as_markdown(result))
     if out is not None:
-        out.write_text(json.dumps(result, indent=1, default=str) + "\n", "utf-8")
+        names = json.dumps(result, default=lambda value: value.name)  # of files and folders, not where they are
+        out.write_text(names + "\n", "utf-8")
 
 
 def as_markdown(result: Mapping[str, Any]) -> str:

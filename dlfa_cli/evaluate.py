@@ -31,7 +31,7 @@ def evaluate(
         list[str] | None,
         typer.Option(help="LANGUAGE=FOLDER: a language's own adapter (runs of --tuning stack); repeatable."),
     ] = None,
-    precision: Annotated[str, typer.Option(help="`fp32`, or `bf16`: faster on a GPU.")] = "fp32",
+    precision: Annotated[str, typer.Option(help="`fp32`, or `bf16`: half the memory.")] = "fp32",
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile: pays for much data.")] = False,
     resamples: Annotated[int, typer.Option(min=1, max=MOST_RESAMPLES, help="Bootstrap resamples.")] = RESAMPLES,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,

@@ -22,7 +22,7 @@ def predict(
         str | None,
         typer.Option(help="Folder of a language adapter that replaces the source's (runs of --tuning stack)."),
     ] = None,
-    precision: Annotated[str, typer.Option(help="`fp32`, or `bf16`: faster on a GPU.")] = "fp32",
+    precision: Annotated[str, typer.Option(help="`fp32`, or `bf16`: half the memory.")] = "fp32",
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile: pays for many texts.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list on stdout.")] = False,
 ) -> None:

@@ -1,9 +1,11 @@
 """Running a model over items of any length: in batches of similar length, as fast as the device goes."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from dlfa_adapters.data.batching import HasInputIds, pad_batch, token_budget_batches
 
@@ -42,7 +44,15 @@ def batch_logits(
     most, enough = TOKENS.get(device.type, OTHERWISE)
     lengths = [len(item.input_ids) for item in items]
     for batch in token_budget_batches(lengths, max_tokens or most, enough=min(enough, max_tokens or enough)):
-        inputs = pad_batch([items[i] for i in batch], pad_token_id)
-        yield batch, model(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits
+        inputs = {name: x.to(device) for name, x in pad_batch([items[i] for i in batch], pad_token_id).items()}
+        with _attention(device.type):
+            logits = model(**inputs).logits
+        yield batch, logits
         if on_progress is not None:
             on_progress(len(batch))
+
+
+def _attention(device: str) -> AbstractContextManager[Any]:
+    """On a GPU any attention kernel but cuDNN's, which is built anew for every size of a batch."""
+    others = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+    return sdpa_kernel(others) if device == "cuda" else nullcontext()

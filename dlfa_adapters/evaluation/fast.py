@@ -31,7 +31,7 @@ def load_fast(
         run: A run folder.
         language_adapter: See `load_run`.
         precision: `fp32`; or `bf16`: the encoder computes in bfloat16, fusion and classifier stay in float32. It takes
-            half the memory, and on a GPU less than half the time; one label in some thousands comes out different.
+            half the memory; about two labels in a thousand come out different.
         compile: Use `torch.compile`: the first batches take a minute, all others less time.
 
     Returns:

@@ -14,7 +14,7 @@ PACKAGE = "dlfa_onnx"
 _HERE = Path(__file__).parent
 _SOURCES = {
     "__init__": _HERE / "runtime.py",
-    **{name: _HERE.parent / "data" / f"{name}.py" for name in ("windows", "alignment", "backend", "words")},
+    **{name: _HERE.parent / "data" / f"{name}.py" for name in ("windows", "alignment", "backend", "budget", "words")},
     "errors": _HERE.parent / "errors.py",
 }
 _SPECIAL = ("unk", "mask", "pad", "eos", "cls", "sep", "bos")

@@ -22,10 +22,11 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 from dlfa_adapters.data.backend import clean
+from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.windows import Window, make_windows
 
-MAX_TOKENS = 512
-"""Positions in a batch, padding included."""
+MAX_TOKENS, ENOUGH = 512, 128
+"""Most positions in a batch, padding included, and from how many on its rows are of like lengths. More for a GPU."""
 
 
 class FastTokenizer:
@@ -70,10 +71,8 @@ class OnnxModel:
             Index of a row and its logits, each row once.
         """
         pad = self.about["special_ids"].get("pad", 0)
-        order = sorted(range(len(rows)), key=lambda i: -len(rows[i]))
-        while order:
-            longest = len(rows[order[0]])
-            batch, order = order[: max(1, MAX_TOKENS // longest)], order[max(1, MAX_TOKENS // longest) :]
+        for batch in token_budget_batches([len(row) for row in rows], MAX_TOKENS, enough=ENOUGH):
+            longest = len(rows[batch[0]])
             given = {
                 "input_ids": _padded([rows[i] for i in batch], longest, pad),
                 "attention_mask": _padded([[1] * len(rows[i]) for i in batch], longest, 0),

@@ -73,7 +73,7 @@ def compute_states(
 
 
 def tokens_at_once(model: Any, config: Any) -> int:
-    """Positions in a batch: 4096 on a CPU, and on a GPU as many as have all their states in a GB, 65536 at most."""
+    """Positions in a batch: 4096 on a CPU, and on a GPU as many as have all their states in a quarter of a GB."""
     if model.base_model.device.type == "cpu":
         return 4096
-    return min(65536, max(1024, 2**30 // (4 * config.hidden_size * (config.num_hidden_layers + 1))))
+    return max(1024, 2**28 // (4 * config.hidden_size * (config.num_hidden_layers + 1)))

@@ -8,7 +8,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from dlfa_adapters.fusion.base import check_mask, check_sizes, one_of, true_or_false
-from dlfa_adapters.fusion.moments import as_bool
+from dlfa_adapters.fusion.moments import as_bool, in_dtype, wide_dtype
 from dlfa_adapters.fusion.norm import NORMS
 
 _IDENTITY_GATE = 0.01  # init="identity": where sigmoid(...) starts
@@ -57,11 +57,11 @@ def mean_over_tokens(
     """The mean over the real tokens, and which sentences have one at all (a row of padding has mean 0)."""
     if mask is None:
         return x.mean(1, keepdim=True), None
-    wide = x.to(torch.promote_types(x.dtype, torch.float32))  # a long sum in 16 bits loses its small terms
+    wide = in_dtype(x, wide_dtype(x.dtype))  # a long sum in 16 bits loses its small terms
     real = as_bool(mask).unsqueeze(-1)
     count = real.sum(1, keepdim=True)
     mean = torch.where(real, wide, 0).sum(1, keepdim=True) / count.clamp(min=1)
-    return mean.to(x.dtype), count.squeeze(-1) > 0
+    return in_dtype(mean, x.dtype), count.squeeze(-1) > 0
 
 
 class AIF(nn.Module):

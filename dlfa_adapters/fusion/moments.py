@@ -34,6 +34,16 @@ def as_bool(mask: Shaped[Tensor, "*sizes"]) -> Bool[Tensor, "*sizes"]:
     return mask if mask.dtype == torch.bool else mask != 0
 
 
+def in_dtype(tensor: Shaped[Tensor, "*sizes"], dtype: torch.dtype) -> Shaped[Tensor, "*sizes"]:
+    """The tensor in a dtype. `to` alone costs as much as a small kernel even where there is nothing to do."""
+    return tensor if tensor.dtype == dtype else tensor.to(dtype)
+
+
+def wide_dtype(dtype: torch.dtype) -> torch.dtype:
+    """The dtype to compute statistics in: float32 at least."""
+    return dtype if dtype.itemsize >= 4 else torch.float32
+
+
 def moments(
     x: Float[Tensor, "batch seq width"],
     real: Bool[Tensor, "batch seq 1"],

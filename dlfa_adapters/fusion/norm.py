@@ -8,7 +8,15 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dlfa_adapters.fusion.moments import Moments, Normalise, as_bool, moments, scale_and_shift
+from dlfa_adapters.fusion.moments import (
+    Moments,
+    Normalise,
+    as_bool,
+    in_dtype,
+    moments,
+    scale_and_shift,
+    wide_dtype,
+)
 
 
 class MaskedBatchNorm(nn.Module):
@@ -62,25 +70,25 @@ class MaskedBatchNorm(nn.Module):
         Returns:
             The normalised features in the dtype of `x`; padding is normalised with the same statistics.
         """
-        wide = x.to(torch.promote_types(x.dtype, torch.float32))
-        weight, bias = self.weight.to(wide.dtype), self.bias.to(wide.dtype)
-        running = self.running_mean.to(wide.dtype), self.running_var.to(wide.dtype)
+        dtype = wide_dtype(x.dtype)
+        wide, weight, bias = in_dtype(x, dtype), in_dtype(self.weight, dtype), in_dtype(self.bias, dtype)
+        running = in_dtype(self.running_mean, dtype), in_dtype(self.running_var, dtype)
         if not self.training:  # one kernel
             flat = functional.batch_norm(wide.flatten(0, 1), *running, weight, bias, eps=self.eps)
-            return flat.view_as(x).to(x.dtype)
+            return in_dtype(flat.view(x.shape), x.dtype)
         real = as_bool(x.new_ones(x.shape[:2]) if mask is None else mask).unsqueeze(-1)
         compiling = torch.compiler.is_compiling()  # the compiler writes a gradient of its own, no worse than ours
         with torch.set_grad_enabled(compiling and torch.is_grad_enabled()):
             found = moments(wide, real, *running)
         self._update(found)
         if compiling:
-            return scale_and_shift(wide, found.mean, found.var, weight, bias, self.eps).to(x.dtype)
-        return Normalise.apply(wide, weight, bias, real, *found, self.eps).to(x.dtype)
+            return in_dtype(scale_and_shift(wide, found.mean, found.var, weight, bias, self.eps), x.dtype)
+        return in_dtype(Normalise.apply(wide, weight, bias, real, *found, self.eps), x.dtype)
 
     @torch.no_grad()
     def _update(self, found: Moments) -> None:
         for running, new in ((self.running_mean, found.mean), (self.running_var, found.unbiased)):
-            running.add_(new.to(running.dtype) - running, alpha=self.momentum)
+            running.add_(in_dtype(new, running.dtype) - running, alpha=self.momentum)
         self.num_batches_tracked.add_(found.enough)
 
     def reset_parameters(self) -> None:

@@ -84,11 +84,7 @@ def asking_for_states(forward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(forward)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(self, *args, **kwargs).arguments
-        given = {
-            **{name: value for name, value in bound.items() if name not in ("self", "kwargs")},
-            **bound.get("kwargs", {}),
-        }
+        given = _by_name(signature.bind(self, *args, **kwargs)) if args else dict(kwargs)
         heads = [self.heads[name] for name in head_setup(self, given.get("head")) if name in self.heads]
         if not any(is_dlfa_head(head) for head in heads):
             return forward(self, *args, **kwargs)
@@ -109,6 +105,12 @@ def asking_for_states(forward: Callable[..., Any]) -> Callable[..., Any]:
 
     wrapper.asks_for_states = True  # type: ignore[attr-defined]
     return wrapper
+
+
+def _by_name(bound: inspect.BoundArguments) -> dict[str, Any]:
+    """The arguments of a call by name, `self` left out."""
+    named = {name: value for name, value in bound.arguments.items() if name not in ("self", "kwargs")}
+    return {**named, **bound.arguments.get("kwargs", {})}
 
 
 def without_states(output: Any) -> Any:

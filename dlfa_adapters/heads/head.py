@@ -26,6 +26,9 @@ logger = logging.getLogger(__name__)
 HEAD_TYPE = "dlfa"
 """`head_type` in the saved configuration, by which adapters finds this class again."""
 
+_READ_ONE_TOKEN = ("classification", "multilabel_classification", "multiple_choice")
+"""Inner heads that read `cls_output`; the others read every token."""
+
 FORMAT = 1
 """Number of the saved format; raised when an older version could not read it."""
 
@@ -202,7 +205,8 @@ class DLFAHead(PredictionHead):
         if self.bilstm is not None:
             fused = self.bilstm(fused, mask)
         inner_outputs = type(outputs)(**{**outputs, "last_hidden_state": fused})
-        output = self.inner(inner_outputs, first_real_token(fused, mask), attention_mask, True, **kwargs)
+        of_text = first_real_token(fused, mask) if self.inner_head_type in _READ_ONE_TOKEN else None
+        output = self.inner(inner_outputs, of_text, attention_mask, True, **kwargs)
         labels = kwargs.get("labels")
         if self.honours_num_items and labels is not None:
             items = items_in(self.inner_head_type, self.config.get("num_labels", 0), labels, attention_mask)
