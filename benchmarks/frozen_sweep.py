@@ -22,6 +22,7 @@ from dlfa_adapters.offline import load_offline_encoder
 from dlfa_adapters.tasks import NER, POS
 
 LAYERS = range(1, 13)
+NESTED = ((9, 6), (10, 7, 4), (11, 9, 7, 5, 3))
 
 
 def specs(group: str, seeds: int) -> list[HeadSpec]:
@@ -40,14 +41,21 @@ def specs(group: str, seeds: int) -> list[HeadSpec]:
     variants = [
         *(
             {"name": f"nested {'-'.join(map(str, layers))}", "fuse_layer": layers, "gate": "attention"}
-            for layers in ((9, 6), (10, 7, 4), (11, 9, 7, 5, 3))
+            for layers in NESTED
         ),
         *({"name": f"identity D_{k}", "fuse_layer": (k,), "gate": "attention", "init": "identity"} for k in (4, 7, 8)),
         *({"name": f"D_7 {branches}", "branches": branches, **at7} for branches in ("global", "local")),
         *({"name": f"D_7 norm {norm}", "norm": norm, **at7} for norm in ("layer", "none")),
         *({"name": f"D_7 reduction {r}", "reduction": r, **at7} for r in (1, 16)),
     ]
-    chosen = {"core": core, "controls": controls, "variants": variants}[group]
+    layered = {"gate": "attention", "norm": "layer"}
+    norms = [
+        core[0],
+        *({"name": f"norm layer D_{k}", "fuse_layer": (k,), **layered} for k in LAYERS),
+        *({"name": f"norm layer nested {'-'.join(map(str, ks))}", "fuse_layer": ks, **layered} for ks in NESTED),
+        {"name": "norm layer product D_7", "fuse_layer": (7,), "norm": "layer", "gate": "product"},
+    ]
+    chosen = {"core": core, "controls": controls, "variants": variants, "norms": norms}[group]
     return [HeadSpec(**{**s, "name": f"{s['name']} | {seed}", "seed": seed}) for s in chosen for seed in range(seeds)]
 
 
@@ -73,7 +81,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", choices=["ner", "pos"])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--group", choices=["core", "controls", "variants"], default="core")
+    parser.add_argument("--group", choices=["core", "controls", "variants", "norms"], default="core")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=6)

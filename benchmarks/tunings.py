@@ -148,7 +148,11 @@ def cells_of(row: dict[str, Any], languages: list[str]) -> list[str]:
     layer = row["head"]["fuse_layer"]
     return [
         cell["tuning"].partition(":")[0] if cell["tuning"].startswith("stack") else cell["tuning"],
-        f"DLFA {','.join(map(str, layer))}" if layer else "scalar mix, BiLSTM" if cell["head"] == "bilstm" else "last",
+        f"DLFA {','.join(map(str, layer))}" + ", layer norm" * (cell["head"] == "layer-norm")
+        if layer
+        else "scalar mix, BiLSTM"
+        if cell["head"] == "bilstm"
+        else "last",
         str(cell["options"]["seed"]),
         *([f"{sum(targets) / len(targets):.1f}"] if targets else []),
         *(f"{scores[language]:.1f}" + ("*" if row["splits"][language] == "dev" else "") for language in languages),

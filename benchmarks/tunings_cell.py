@@ -29,10 +29,11 @@ from dlfa_adapters.training.language import train_language
 
 HEADS: dict[str, dict[str, Any]] = {
     "dlfa": {"fusion": "dlfa"},
+    "layer-norm": {"fusion": "dlfa", "norm": "layer"},
     "last": {"fusion": "last"},
     "bilstm": {"fusion": "scalar_mix", "classifier": "bilstm"},
 }
-"""DLFA at a fuse layer, the last layer alone, and the model of Wu and Dredze 2019 on frozen features."""
+"""DLFA at a fuse layer, also with layer norm in its gate; the last layer; Wu and Dredze 2019 on frozen features."""
 
 TEXTS = ["Anna Schmidt met Bob in New York.", "Habari", "王小明在北京大学学习。", "2 + 2 = 5, isn't it?"]
 
@@ -51,7 +52,7 @@ def run_cell(cell: dict[str, Any]) -> dict[str, Any]:
     folder = Path(tempfile.mkdtemp(prefix="tunings-"))
     try:
         head = dict(HEADS[cell["head"]])
-        if cell["head"] == "dlfa" and cell.get("fuse_layer") is not None:
+        if head["fusion"] == "dlfa" and cell.get("fuse_layer") is not None:
             head["fuse_layer"] = cell["fuse_layer"]
         kept: dict[str, Any] = {}
         run = train(
@@ -68,7 +69,7 @@ def run_cell(cell: dict[str, Any]) -> dict[str, Any]:
         )
         told = run.config["training"]
         found = {
-            "head": {name: run.config["head"][name] for name in ("fusion", "fuse_layer", "gate", "classifier")},
+            "head": {name: run.config["head"][name] for name in ("fusion", "fuse_layer", "gate", "norm", "classifier")},
             "dev": max(told["dev_scores"]),
             "kept": told["best"],
             "rates": [told["learning_rate"], told["head_learning_rate"]],
