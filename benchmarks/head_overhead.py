@@ -153,6 +153,8 @@ def measure(shape: str, size: str, dtype: str, mode: str, name: str, args: argpa
     make = training_step if name == "training step" else forward_pass
     batch = batch_of(*map(int, size.split("x")), device=args.device)
     models = {head: build(shape, head, args.device, compiled) for head in ("stock", "dlfa")}
+    if mode == "fusion":
+        models["dlfa"].heads["head"].fusion.compile(dynamic=True)
     sides = {head: make(model, batch, dtype, compiled) for head, model in models.items()}
     return in_turn(sides, args.rounds, device=args.device, warmup=2, repeat=args.repeat)
 

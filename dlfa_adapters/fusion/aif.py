@@ -11,6 +11,9 @@ from dlfa_adapters.fusion.base import check_mask, check_sizes, one_of, true_or_f
 from dlfa_adapters.fusion.moments import as_bool, in_dtype, wide_dtype
 from dlfa_adapters.fusion.norm import NORMS
 
+BRANCHES = {"both": (True, False), "global": (True, True), "local": (False, False)}
+"""Which of the two branches see the mean over the tokens."""
+
 _IDENTITY_GATE = 0.01  # init="identity": where sigmoid(...) starts
 
 
@@ -101,15 +104,15 @@ class AIF(nn.Module):
         mask_padding: bool = True,
     ) -> None:
         super().__init__()
-        one_of("branches", branches, ("both", "global", "local"))
+        one_of("branches", branches, tuple(BRANCHES))
         one_of("norm", norm, tuple(NORMS))
         one_of("init", init, ("kaiming", "identity"))
         true_or_false("mask_padding", mask_padding)
         check_sizes(hidden_size, reduction)
         self.hidden_size, self.init = hidden_size, init
-        pooled = {"both": (True, False), "global": (True, True), "local": (False, False)}[branches]
         self.branches = nn.ModuleList(
-            Branch(hidden_size, reduction=reduction, pooled=p, norm=norm, mask_padding=mask_padding) for p in pooled
+            Branch(hidden_size, reduction=reduction, pooled=pooled, norm=norm, mask_padding=mask_padding)
+            for pooled in BRANCHES[branches]
         )
         self.reset_parameters()
 

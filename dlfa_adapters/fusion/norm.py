@@ -71,11 +71,11 @@ class MaskedBatchNorm(nn.Module):
             The normalised features in the dtype of `x`; padding is normalised with the same statistics.
         """
         dtype = wide_dtype(x.dtype)
-        wide, weight, bias = in_dtype(x, dtype), in_dtype(self.weight, dtype), in_dtype(self.bias, dtype)
+        weight, bias = in_dtype(self.weight, dtype), in_dtype(self.bias, dtype)
         running = in_dtype(self.running_mean, dtype), in_dtype(self.running_var, dtype)
-        if not self.training:  # one kernel
-            flat = functional.batch_norm(wide.flatten(0, 1), *running, weight, bias, eps=self.eps)
-            return in_dtype(flat.view(x.shape), x.dtype)
+        if not self.training:  # one kernel, which takes features in 16 bits and computes in 32
+            return functional.batch_norm(x.flatten(0, 1), *running, weight, bias, eps=self.eps).view(x.shape)
+        wide = in_dtype(x, dtype)
         real = as_bool(x.new_ones(x.shape[:2]) if mask is None else mask).unsqueeze(-1)
         compiling = torch.compiler.is_compiling()  # the compiler writes a gradient of its own, no worse than ours
         with torch.set_grad_enabled(compiling and torch.is_grad_enabled()):
