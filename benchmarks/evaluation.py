@@ -30,7 +30,7 @@ from transformers import DataCollatorForTokenClassification, Trainer, TrainingAr
 from transformers.utils import logging
 
 from dlfa_adapters.data.readers import read_file
-from dlfa_adapters.evaluation.fast import cast_encoder
+from dlfa_adapters.evaluation.fast import cast
 from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.offline import load_offline_encoder
 from dlfa_adapters.tasks import NER
@@ -120,7 +120,7 @@ def main() -> None:
     said: dict[str, list[Tags]] = {}
     if args.bf16:
         half = copy.deepcopy(model)
-        cast_encoder(half, torch.bfloat16)
+        cast(half, torch.bfloat16)
         sides["ours, bf16"] = Tagger(half, tokenizer, NER.labels).predict
     time_sides(sides, data, args.device, seconds, said)
 

@@ -7,9 +7,10 @@
 Both sides have an encoder of BERT's kind with the same random weights, a tagging head of seven labels, the same batch
 (a quarter of it padding) and the same optimizer; they run in turn, and a row's ratio is the median of the pairs'. The
 vocabulary has 1,000 pieces, so that no embedding matrix hides the head. Under bf16 the training step runs in autocast,
-as Trainer's does; the forward pass has weights in bf16, those of a DLFA head in float32, as `--precision bf16` does.
+as Trainer's does; the forward pass has weights in bf16 as with `--precision bf16`.
 
-Eager, both are models of `adapters` with its tagging head or ours. Compiled, they are `BertForTokenClassification` and
+Eager, both are models of `adapters` with its tagging head or ours; `fusion` compiles the fusion alone, as
+`dlfa train --compile` does. Compiled, they are `BertForTokenClassification` and
 `DLFAForTokenClassification`: in the models of `adapters` the compiler's graph breaks at every layer. On a GPU the head
 runs once with `torch.cuda.set_sync_debug_mode("error")`, which ends the script if anything in it waits for the GPU.
 Targets: 1.05, compiled 1.03.
@@ -27,7 +28,7 @@ from measuring import Times, as_ratio, finish, in_turn, machine, milliseconds, r
 from transformers import BertConfig, BertForTokenClassification, BertModel
 
 from dlfa_adapters import DLFAForTokenClassification
-from dlfa_adapters.evaluation.fast import cast_encoder
+from dlfa_adapters.evaluation.fast import cast
 
 SHAPES = {"12x384": (384, 1536), "12x768": (768, 3072)}
 LABELS = 7
@@ -84,7 +85,7 @@ def forward_pass(model: Any, batch: dict[str, torch.Tensor], dtype: str, compile
     """Logits, without gradients."""
     model.eval()
     if dtype == "bf16":
-        cast_encoder(model, torch.bfloat16)
+        cast(model, torch.bfloat16)
     run = torch.compile(model) if compiled else model
     inputs = {name: tensor for name, tensor in batch.items() if name != "labels"}
 
@@ -119,7 +120,7 @@ def main() -> None:
     parser.add_argument("--shapes", default="12x384,12x768")
     parser.add_argument("--batches", help="batch x length, such as 32x128,256x128")
     parser.add_argument("--dtypes", help="fp32,bf16")
-    parser.add_argument("--modes", default="eager", help="eager,compiled")
+    parser.add_argument("--modes", default="eager", help="eager,fusion,compiled")
     parser.add_argument("--rounds", type=int, help="pairs of measurements")
     parser.add_argument("--repeat", type=int, help="calls in one measurement")
     parser.add_argument("--out", type=Path)

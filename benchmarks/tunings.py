@@ -28,6 +28,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 from measuring import machine, table
@@ -138,7 +139,30 @@ def markdown(rows: list[dict[str, Any]]) -> str:
         header = ["tuning", "head", "seed", *(["targets"] if languages else []), *languages, "dev", "learns", "share",
                   "memory, MB", "seconds", "reload"]  # fmt: skip
         parts.append(f"### {task}\n\n{table(header, [cells_of(row, languages) for row in mine])}\n")
+        if languages:
+            parts.append(over_seeds(mine) + "\n")
     return "\n".join(parts)
+
+
+def over_seeds(rows: list[dict[str, Any]]) -> str:
+    """Mean and standard deviation over seeds, and the difference to the last layer of the same seed."""
+    groups: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
+    for row in rows:
+        cell, scores = row["cell"], row["scores"]
+        targets = fmean(score for language, score in scores.items() if language != "en")
+        groups.setdefault((cell["tuning"], cell["head"]), {})[cell["options"]["seed"]] = targets, scores["en"]
+    lines = []
+    for (tuning, head), seeds in groups.items():
+        base = groups.get((tuning, "last"), {})
+        paired = [found[0] - base[seed][0] for seed, found in seeds.items() if seed in base and head != "last"]
+        columns = [spread([found[i] for found in seeds.values()]) for i in (0, 1)]
+        lines.append([tuning, head, str(len(seeds)), *columns, spread(paired, "+.2f") if paired else ""])
+    return table(["tuning", "head", "seeds", "targets", "English test", "against `last`"], lines)
+
+
+def spread(values: list[float], form: str = ".1f") -> str:
+    """Mean ± standard deviation."""
+    return f"{fmean(values):{form}}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
 
 
 def cells_of(row: dict[str, Any], languages: list[str]) -> list[str]:
