@@ -3,7 +3,7 @@
 The sentences are samples written for this project: the scores show how the method behaves and are no results.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -12,7 +12,7 @@ from typing import Any
 from dlfa_adapters.data.sources import load_data
 from dlfa_adapters.data.words import split_words
 from dlfa_adapters.evaluation.metrics import SpanF1
-from dlfa_adapters.evaluation.progress import count_items
+from dlfa_adapters.evaluation.progress import Progress, count_items
 from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.frozen import HeadSpec, TaggedStates, TrainedHead, encode_tagged, predict_heads, train_heads
 from dlfa_adapters.frozen.export import add_trained_head
@@ -35,9 +35,6 @@ TASTE = {
     "hi": "मीरा जोशी पिछले साल जयपुर से लंदन गईं और अब विश्व बैंक में काम करती हैं।",
 }
 """Sentences to look at, in languages that the model never saw labels for."""
-
-Progress = Callable[[str, int, int], None]
-"""Called with a stage, how many of its steps were just done, and how many it has in all."""
 
 
 @dataclass(frozen=True)

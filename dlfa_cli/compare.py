@@ -36,7 +36,7 @@ def compare(
 
     `dlfa compare runs/ner-demo-evaluated/panx-dev runs/ner-xlmr-evaluated/panx-dev`
     """
-    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries, typed
 
     screen = errors_console()
     with screen.status("Starting (loading PyTorch and adapters)"):
@@ -50,6 +50,12 @@ def compare(
         quiet_libraries()
     saved = [is_evaluation(folder) for folder in (a, b)]
     if data is None and not all(saved):
+        folders = [read_run(folder).folder for folder in (a, b) if not is_evaluation(folder)]
+        if any(saved):
+            raise ConfigError(
+                f"A saved evaluation is compared with another one, and {folders[0]} is not one; type: "
+                f"dlfa evaluate {typed(folders[0])} --data DATA --save"
+            )
         raise ConfigError("Two runs are compared on some data: add --data, e.g. --data samples:ner.")
     if data is not None and any(saved):
         raise ConfigError("A saved evaluation has its data with it: leave --data out, or give two run folders.")

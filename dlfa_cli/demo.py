@@ -67,7 +67,7 @@ def as_dict(result: "DemoResult") -> dict[str, object]:
 
 def show(result: "DemoResult") -> None:
     """Print the table, the choice, and the tagged sentences."""
-    from dlfa_cli.screen import results_console
+    from dlfa_cli.screen import results_console, typed
 
     console = results_console()
     console.print(f"\nEncoder: {result.encoder}; frozen", soft_wrap=True)
@@ -86,8 +86,8 @@ def show(result: "DemoResult") -> None:
     folder = result.run.folder
     console.print(
         f"\nSaved in {folder}. Go on with it, or with data of your own:\n\n"
-        f'  dlfa predict {folder} "…"\n'
-        f"  dlfa evaluate {folder} --data samples:ner\n"
+        f'  dlfa predict {typed(folder)} "…"\n'
+        f"  dlfa evaluate {typed(folder)} --data samples:ner\n"
         "  dlfa train names --train FILE --dev FILE\n",
         soft_wrap=True,
     )

@@ -100,9 +100,8 @@ def _packages() -> list[dict[str, Any]]:
     for needed in _requirements():
         if needed.marker is not None and not needed.marker.evaluate({"extra": ""}):
             continue
-        version = _installed(needed.name)
-        fits = version is not None and needed.specifier.contains(version, prereleases=True)
-        rows.append({"name": needed.name, "installed": version, "required": str(needed.specifier), "fits": fits})
+        told = {"name": needed.name, "installed": _installed(needed.name), "required": str(needed.specifier)}
+        rows.append({**told, "fits": _fits(needed)})
     return rows
 
 

@@ -52,7 +52,7 @@ def evaluate(
 
     `dlfa evaluate runs/ner-stack -d samples:ner --language-adapter de=adapters/de --language-adapter ru=adapters/ru`
     """
-    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries, typed
 
     screen = errors_console()
     with screen.status("Starting (loading PyTorch and adapters)"):
@@ -91,7 +91,7 @@ def evaluate(
         markdown.write_text(as_markdown(report), "utf-8")
     if folder is not None:
         save_evaluation(folder, predictions, report)
-        page = f"dlfa report {folder if out else run}"
+        page = f"dlfa report {typed(folder if out else run)}"
         screen.print(f"Saved in {folder}; a page of it: {page}", markup=False, soft_wrap=True)
 
 

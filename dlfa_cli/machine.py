@@ -10,5 +10,5 @@ Precision = Annotated[str | None, typer.Option(help="bf16, fp16, fp32; default: 
 GradientCheckpointing = Annotated[
     bool, typer.Option("--gradient-checkpointing", help="Less memory, more time.", rich_help_panel=PANEL)
 ]
-Compile = Annotated[bool, typer.Option("--compile", help="torch.compile.", rich_help_panel=PANEL)]
+Compile = Annotated[bool, typer.Option("--compile", help="torch.compile: of the fusion alone.", rich_help_panel=PANEL)]
 ReportTo = Annotated[str, typer.Option(help="none, tensorboard, wandb.", rich_help_panel=PANEL)]

@@ -1,22 +1,31 @@
-"""`dlfa predict`: tag text in any language with the model of a run."""
+"""`dlfa predict`: tag or label text in any language with the model of a run."""
 
+import contextlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from dlfa_adapters.evaluation.classifier import Classifier
 
 _COLOURS = {"PER": "green", "LOC": "cyan", "ORG": "magenta"}
 
 
 def predict(
     run: Annotated[Path, typer.Argument(help="A run folder, e.g. what `dlfa demo` saved.")],
-    text: Annotated[list[str] | None, typer.Argument(help="Texts; without any, lines of --file or stdin.")] = None,
+    text: Annotated[
+        list[str] | None, typer.Argument(help="Texts; without any, or with -, lines of --file or stdin.")
+    ] = None,
     file: Annotated[Path | None, typer.Option("--file", "-f", help="UTF-8 text, one text a line.")] = None,
     language: Annotated[
-        str | None, typer.Option("--language", "-l", help="Code such as zh, where the script does not tell.")
+        str | None,
+        typer.Option(
+            "--language", "-l", help="Code such as zh, where the script does not tell: how text is split into words."
+        ),
     ] = None,
     language_adapter: Annotated[
         str | None,
@@ -26,9 +35,11 @@ def predict(
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile: pays for many texts.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list on stdout.")] = False,
 ) -> None:
-    """Tag text: a word and its tag a line, an empty line after each text.
+    """Tag or label text, by what the run was trained for.
 
-    Text is split into words at blanks and punctuation; Chinese and Japanese into characters. Examples:
+    A tagger writes a word and its tag a line, an empty line after each text; text is split into words at blanks and
+    punctuation, Chinese and Japanese into characters. A classifier writes a label and its probability a line, one line
+    for each text; the two texts of a pair have a TAB between them. Examples:
 
     `dlfa predict runs/ner-demo "Amina alisafiri hadi Kigali."`
 
@@ -37,39 +48,84 @@ def predict(
     `cat news.txt | dlfa predict runs/ner-demo`
 
     `dlfa predict runs/ner-stack --language-adapter adapters/sw "Amina alisafiri hadi Kigali."`
+
+    `dlfa predict runs/xnli --file pairs.tsv`
     """
-    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+    from dlfa_cli.screen import errors_console, quiet_libraries, typed
 
     with errors_console().status("Loading the model"):
+        from dlfa_adapters.data.pairs import split_pairs
         from dlfa_adapters.data.words import split_words
+        from dlfa_adapters.errors import ConfigError
         from dlfa_adapters.evaluation.fast import load_fast
-        from dlfa_adapters.evaluation.load import check_tags, task_of
-        from dlfa_adapters.evaluation.progress import count_items
+        from dlfa_adapters.evaluation.load import task_of
         from dlfa_adapters.runs import read_run
+        from dlfa_adapters.tasks import get_task
 
         quiet_libraries()
         read = read_run(run)
-        texts = _texts(text, file)
-        check_tags(read)
-        tagger: Any = load_fast(read, language_adapter, precision=precision, compile=compile)
+        if language_adapter is not None and "=" in language_adapter and not Path(language_adapter).exists():
+            raise ConfigError(
+                f"--language-adapter of predict takes one folder, got {language_adapter}; "
+                f"type --language-adapter {typed(language_adapter.partition('=')[2])}."
+            )
+        task, texts = task_of(read), _texts(text, file)
+        if task.kind == "classification":
+            pairs = split_pairs(texts, task.pair if get_task(task.name) else None)
+        model: Any = load_fast(read, language_adapter, precision=precision, compile=compile)
+    if task.kind == "classification":
+        _label(model, *pairs, as_json)
+        return
     words = [split_words(line, language) for line in texts]
-    with progress_bars(errors_console()) as progress:
-        step = count_items(len(words), len(words), lambda done, total: progress("Tagging", done, total))
-        tags = tagger.predict(words, on_progress=step)
-        step(len(words))
+    with _counted("Tagging", len(words)) as step:
+        tags = model.predict(words, on_progress=step)
     if as_json:
-        rows, spans = zip(texts, words, tags, strict=True), task_of(read).metric == "span_f1"
-        typer.echo(json.dumps([_as_dict(*row, spans) for row in rows], ensure_ascii=False, indent=1))
+        rows_and_tags, spans = zip(texts, words, tags, strict=True), task.metric == "span_f1"
+        typer.echo(json.dumps([_as_dict(*row, spans) for row in rows_and_tags], ensure_ascii=False, indent=1))
     else:
         _show(words, tags)
 
 
+def _label(classifier: "Classifier", texts: list[str], text_pairs: list[str] | None, as_json: bool) -> None:
+    """Print the most probable label of each text or pair; as JSON with the probability of every label."""
+    with _counted("Labelling", len(texts)) as step:
+        found = classifier.probabilities(texts, text_pairs, on_progress=step)
+    labels = [classifier.labels[best] for best in found.argmax(-1).tolist()]
+    rows = []
+    for i, (label, probabilities) in enumerate(zip(labels, found.tolist(), strict=True)):
+        by_label = dict(zip(classifier.labels, (round(p, 6) for p in probabilities), strict=True))
+        pair = {} if text_pairs is None else {"text_pair": text_pairs[i]}
+        best = {"label": label, "probability": by_label[label], "probabilities": by_label}
+        rows.append({"text": texts[i], **pair, **best})
+        if not as_json:
+            typer.echo(f"{label}\t{by_label[label]:.3f}")
+    if as_json:
+        typer.echo(json.dumps(rows, ensure_ascii=False, indent=1))
+
+
+@contextlib.contextmanager
+def _counted(stage: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Progress in texts on stderr.
+
+    Yields:
+        What a model calls with the number of windows or texts that were just done.
+    """
+    from dlfa_adapters.evaluation.progress import count_items
+    from dlfa_cli.screen import errors_console, progress_bars
+
+    with progress_bars(errors_console()) as progress:
+        step = count_items(total, total, lambda done, total: progress(stage, done, total))
+        yield step
+        step(total)
+
+
 def _texts(given: Sequence[str] | None, file: Path | None) -> list[str]:
-    """The texts: arguments, or lines of a file, or lines of stdin."""
+    """The texts: arguments, or lines of a file, or lines of stdin, which `-` stands for."""
     from dlfa_adapters.data.readers.base import Notes
     from dlfa_adapters.data.readers.lines import decode_lines, read_lines
     from dlfa_adapters.errors import ConfigError
 
+    given, file = None if given == ["-"] else given, None if file == Path("-") else file
     if given and file:
         raise ConfigError("Give texts or --file, not both.")
     if given:

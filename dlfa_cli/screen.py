@@ -1,6 +1,7 @@
 """What commands share on the terminal: progress bars on stderr, results on stdout."""
 
 import contextlib
+import shlex
 import time
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -41,6 +42,19 @@ def plain(text: str) -> str:
     from rich.markup import escape
 
     return escape(visible(text))
+
+
+def typed(path: object) -> str:
+    """A path as it is to be typed in a shell."""
+    return shlex.quote(str(path))
+
+
+def predict_command(folder: object, task: str) -> str:
+    """The command that uses a run; the two texts of a pair have a TAB between them."""
+    from dlfa_adapters.tasks import get_task
+
+    known = get_task(task)
+    return f"dlfa predict {typed(folder)} " + ("$'…\\t…'" if known is not None and known.pair else '"…"')
 
 
 @contextlib.contextmanager

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dlfa_cli.evaluate import language_list
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -71,7 +73,9 @@ def sweep(
     gate: Annotated[
         str | None, typer.Option(help="product, or attention (features: the default).", rich_help_panel=_HEADS)
     ] = None,
-    reduction: Annotated[float, typer.Option(help="Inner width of the fusion.", rich_help_panel=_HEADS)] = 4,
+    reduction: Annotated[
+        float, typer.Option(help="Inner width of the fusion: the encoder's by this.", rich_help_panel=_HEADS)
+    ] = 4,
     epochs: Annotated[int | None, typer.Option(help="Passes over the data.", rich_help_panel=_STEPS)] = None,
     within: Annotated[
         float,
@@ -120,7 +124,7 @@ def sweep(
     """
     given = {
         "train_data": train_source, "dev_data": dev_source, "target_data": target_source, "split": split,
-        "languages": languages.split(",") if languages else None, "limit": limit, "language": language,
+        "languages": language_list(languages), "limit": limit, "language": language,
         "labels": labels, "model": model, "tuning": tuning, "out": out, "restart": restart,
         "extra": extra.split(",") if extra else (), "seeds": seeds, "seed": seed, "gate": gate,
         "reduction": reduction, "epochs": epochs, "within": within, "learning_rate": lr, "head_learning_rate": head_lr,
@@ -188,7 +192,7 @@ def announce(screen: "Console", prepared: "Prepared") -> None:
 def show(done: "Sweep", by_language: bool) -> None:
     """Print the table, what to know about it, and what to do next."""
     from dlfa_adapters.sweep import render
-    from dlfa_cli.screen import results_console
+    from dlfa_cli.screen import predict_command, results_console, typed
 
     console, table = results_console(), done.table
     group = next(iter(table.groups))
@@ -205,11 +209,11 @@ def show(done: "Sweep", by_language: bool) -> None:
     for note in render.notes(done.result, table):
         console.print(f"{note}.", markup=False)
     files = ", ".join(["sweep.json", "sweep.md", *(path.name for path in done.plots)])
-    console.print(f"\nSaved in {done.folder}: {files}", soft_wrap=True)
+    console.print(f"\nSaved in {done.folder}: {files}", markup=False, soft_wrap=True)
     if done.best is not None:
         folder = done.best.folder
-        predict = f'  dlfa predict {folder} "…"\n' if done.result.task.kind == "tagging" else ""
-        console.print(f"The best head:\n\n{predict}  dlfa evaluate {folder} --data DATA", soft_wrap=True)
+        commands = f"  {predict_command(folder, done.result.task.name)}\n  dlfa evaluate {typed(folder)} --data DATA"
+        console.print(f"The best head:\n\n{commands}", markup=False, soft_wrap=True)
 
 
 def _print(console: "Console", header: list[str], rows: list[list[str]], bold: str | None = None) -> None:

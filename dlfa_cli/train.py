@@ -18,6 +18,7 @@ _HEAD, _STEPS = "Head", "Steps"
 
 
 def train(
+    context_of_call: typer.Context,
     task: Annotated[
         str | None,
         typer.Argument(help="ner, pos, xnli, pawsx, topic, sentiment; or any name, with the labels of the data."),
@@ -43,7 +44,8 @@ def train(
         typer.Option(
             "--tuning",
             "-t",
-            help="full, freeze:N, lora, bottleneck, stack:FOLDER, features; default: lora with a GPU, else features.",
+            help="full, freeze:N, lora, peft-lora, bottleneck, stack:FOLDER, features; "
+            "default: lora with a GPU, else features.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The run folder; default: runs/TASK-TUNING.")] = None,
@@ -71,7 +73,9 @@ def train(
     branches: Annotated[str, typer.Option(help="both, global, local.", rich_help_panel=_HEAD)] = "both",
     norm: Annotated[str, typer.Option(help="batch, layer, none.", rich_help_panel=_HEAD)] = "batch",
     init: Annotated[str, typer.Option(help="kaiming, identity.", rich_help_panel=_HEAD)] = "kaiming",
-    reduction: Annotated[float, typer.Option(help="Inner width of the fusion.", rich_help_panel=_HEAD)] = 4,
+    reduction: Annotated[
+        float, typer.Option(help="The inner width is that of the encoder divided by this.", rich_help_panel=_HEAD)
+    ] = 4,
     pooling: Annotated[
         str, typer.Option(help="Piece that carries a word's label: first, last, mean.", rich_help_panel=_HEAD)
     ] = "first",
@@ -80,9 +84,13 @@ def train(
     ] = "linear",
     lstm_hidden: Annotated[int, typer.Option(help="Its units a direction.", rich_help_panel=_HEAD)] = 256,
     lstm_dropout: Annotated[float, typer.Option(help="Between its layers.", rich_help_panel=_HEAD)] = 0.1,
-    epochs: Annotated[int | None, typer.Option(help="Passes over the data.", rich_help_panel=_STEPS)] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Passes over the data; default: the tuning's.", rich_help_panel=_STEPS)
+    ] = None,
     max_steps: Annotated[int, typer.Option(help="Stop after so many steps.", rich_help_panel=_STEPS)] = -1,
-    lr: Annotated[float | None, typer.Option(help="Learning rate.", rich_help_panel=_STEPS)] = None,
+    lr: Annotated[
+        float | None, typer.Option(help="Learning rate; default: the tuning's.", rich_help_panel=_STEPS)
+    ] = None,
     head_lr: Annotated[
         float | None, typer.Option(help="Learning rate of fusion and classifier.", rich_help_panel=_STEPS)
     ] = None,
@@ -141,11 +149,29 @@ def train(
         "precision": precision, "gradient_checkpointing": gradient_checkpointing, "compile": compile,
         "report_to": report_to,
     }  # fmt: skip
+    if resume is not None:
+        _check_nothing_else(context_of_call)
     run = _run(task, resume, given)
     if run is not None and as_json:
         typer.echo(json.dumps(run.config, ensure_ascii=False, indent=1))
     elif run is not None:
         show(run)
+
+
+def _check_nothing_else(context: typer.Context) -> None:
+    """Refuse options beside --resume, which goes on with those of the beginning."""
+    from dlfa_adapters.errors import ConfigError
+
+    taken = {"task", "resume", "as_json"}
+    named = [
+        max(parameter.opts, key=len)
+        for parameter in context.command.params
+        if parameter.name not in taken
+        and (source := context.get_parameter_source(str(parameter.name))) is not None
+        and source.name == "COMMANDLINE"
+    ]
+    if named:
+        raise ConfigError(f"--resume goes on with the options of the beginning; leave out {', '.join(named)}.")
 
 
 def _layers(given: list[str]) -> tuple[int, ...] | str | None:
@@ -186,10 +212,12 @@ def announce(screen: "Console", plan: "Plan") -> None:
 
 def show(run: "Run") -> None:
     """Print the score on dev and what to do next."""
+    from dlfa_cli.screen import predict_command, typed
+
     training, metrics = run.config["training"], run.config["metrics"]
     scores = metrics["dev"] if isinstance(metrics["dev"], dict) else {"all": metrics["dev"]}
     for language, score in scores.items():
         if score is not None:
             typer.echo(f"{metrics['name']} on {language} dev: {score:.2f} ({training['best']})")
     typer.echo(f"Saved in {run.folder} after {training['seconds']:.0f} s. Use it on any language:\n")
-    typer.echo(f'  dlfa predict {run.folder} "…"\n  dlfa evaluate {run.folder} --data DATA')
+    typer.echo(f"  {predict_command(run.folder, run.config['task'])}\n  dlfa evaluate {typed(run.folder)} --data DATA")

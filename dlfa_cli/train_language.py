@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlfa_cli.machine import PANEL, Compile, GradientCheckpointing, Precision, ReportTo
+from dlfa_cli.machine import PANEL, GradientCheckpointing, Precision, ReportTo
 
 if TYPE_CHECKING:
     from dlfa_adapters.training import TrainedLanguage
@@ -56,7 +56,9 @@ def train_language(
     ] = None,
     precision: Precision = None,
     gradient_checkpointing: GradientCheckpointing = False,
-    compile: Compile = False,
+    compile: Annotated[
+        bool, typer.Option("--compile", help="torch.compile: takes a minute or two at first.", rich_help_panel=PANEL)
+    ] = False,
     report_to: ReportTo = "none",
     as_json: Annotated[bool, typer.Option("--json", help="Print language.json on stdout.")] = False,
 ) -> None:

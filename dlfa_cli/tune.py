@@ -12,14 +12,19 @@ if TYPE_CHECKING:
 
 def tune(
     task: Annotated[str, typer.Argument(help="As for `dlfa train`.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The run folder of the best training.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The run folder of the best training; default: runs/TASK-tuned."),
+    ] = None,
     train_source: Annotated[str | None, typer.Option("--train", help="As for `dlfa train`.")] = None,
     dev_source: Annotated[str | None, typer.Option("--dev", help="As for `dlfa train`.")] = None,
     language: Annotated[str | None, typer.Option("--language", "-l", help="Of train and dev.")] = None,
     labels: Annotated[str | None, typer.Option(help="As for `dlfa train`.")] = None,
     model: Annotated[str, typer.Option("--model", "-m", help="`offline`, a folder, or a name on the hub.")] = "offline",
     tuning: Annotated[str | None, typer.Option("--tuning", "-t", help="As for `dlfa train`.")] = None,
-    fuse_layer: Annotated[list[int] | None, typer.Option("--fuse-layer", "-k", help="Layer to fuse.")] = None,
+    fuse_layer: Annotated[
+        list[int] | None, typer.Option("--fuse-layer", "-k", help="Layer to fuse, several times for several.")
+    ] = None,
     fusion: Annotated[str, typer.Option(help="As for `dlfa train`.")] = "dlfa",
     lr: Annotated[list[float] | None, typer.Option(help="Learning rates to try; several times for several.")] = None,
     head_lr: Annotated[list[float] | None, typer.Option(help="Rates of the head to try.")] = None,
@@ -35,9 +40,9 @@ def tune(
     Without any values it is the grid of Wu and Dredze 2019: learning rate 2e-5, 3e-5, 5e-5; batch 16, 32; epochs 3, 4.
     Called again after a crash it goes on where it was. Examples:
 
-    `dlfa tune ner --tuning full --out runs/ner-tuned`
+    `dlfa tune ner --tuning full`
 
-    `dlfa tune ner --tuning lora --lr 2e-4 --lr 5e-4 --head-lr 1e-3 --head-lr 3e-3 --out runs/ner-tuned`
+    `dlfa tune ner --tuning lora --lr 2e-4 --lr 5e-4 --head-lr 1e-3 --head-lr 3e-3 --out runs/ner-lora-tuned`
     """
     from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
 
@@ -51,8 +56,9 @@ def tune(
     }  # fmt: skip
     with progress_bars(screen) as progress:
         result = search(
-            task, out=out, grid={name: given for name, given in values.items() if given} or None, sampler=sampler,
-            trials=trials, seed=seed, on_trial=lambda trial, total: progress("Trainings", 1, total),
+            task, out=out or f"runs/{task}-tuned", sampler=sampler, trials=trials, seed=seed,
+            grid={name: given for name, given in values.items() if given} or None,
+            on_trial=lambda trial, total: progress("Trainings", 1, total),
             train_data=train_source, dev_data=dev_source, language=language, labels=labels, model=model, tuning=tuning,
             fuse_layer=tuple(fuse_layer) if fuse_layer else None, fusion=fusion,
         )  # fmt: skip
@@ -67,7 +73,7 @@ def tune(
 def _show(result: "TuneResult") -> None:
     from rich.table import Table
 
-    from dlfa_cli.screen import results_console
+    from dlfa_cli.screen import predict_command, results_console
 
     names = list(result.best.options)
     table = Table(*names, "dev", title="Scores on dev data of the source language")
@@ -75,4 +81,5 @@ def _show(result: "TuneResult") -> None:
         style = "bold" if trial == result.best else ""
         table.add_row(*(f"{trial.options[name]:g}" for name in names), f"{trial.score:.2f}", style=style)
     results_console().print(table)
-    typer.echo(f'The best is saved in {result.run.folder}:\n\n  dlfa predict {result.run.folder} "…"')
+    command = predict_command(result.run.folder, result.run.config["task"])
+    typer.echo(f"The best is saved in {result.run.folder}:\n\n  {command}")

@@ -89,15 +89,15 @@ def align_words(tokenizer: "PreTrainedTokenizerFast", words: Iterable[str]) -> d
         prefix = " " if needs_blank(backend) else ""
         texts = [[prefix + clean(word) if word else "" for word in row] for row in rows]
         encodings = backend.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
-    stand_in = _stand_in(tokenizer)
+    unk = stand_in(tokenizer)
     special = _special_ids(tokenizer)
     aligned: dict[str, WordPieces] = {}
     for row, encoding in zip(rows, encodings, strict=True):
         pieces: list[list[int]] = [[] for _ in row]
         for number, piece in zip(encoding.word_ids, encoding.ids, strict=True):
-            pieces[number].append(stand_in if piece in special else piece)
+            pieces[number].append(unk if piece in special else piece)
         for word, ids in zip(row, pieces, strict=True):
-            aligned[word] = _word_pieces(tuple(ids), markers, stand_in)
+            aligned[word] = _word_pieces(tuple(ids), markers, unk)
     return aligned
 
 
@@ -126,8 +126,12 @@ def _word_pieces(ids: tuple[int, ...], markers: frozenset[int], unk: int) -> Wor
     return WordPieces(ids, marker, unk_only=all(piece == unk for piece in ids[marker:]))
 
 
-def _stand_in(tokenizer: "PreTrainedTokenizerFast") -> int:
-    """The token that stands for a word of which nothing is left."""
+def stand_in(tokenizer: "PreTrainedTokenizerFast") -> int:
+    """The token that stands for a word or text of which nothing is left.
+
+    Raises:
+        ConfigError: If the tokenizer has none that could.
+    """
     for name in ("unk", "mask", "pad", "eos"):
         token_id = getattr(tokenizer, f"{name}_token_id")
         if token_id is not None:
@@ -142,4 +146,4 @@ def _special_ids(tokenizer: "PreTrainedTokenizerFast") -> frozenset[int]:
     """Ids that tell the encoder where a text begins, ends, is padded or masked; no word is one of them."""
     names = ("cls", "sep", "bos", "eos", "pad", "mask")
     ids = {getattr(tokenizer, f"{name}_token_id") for name in names}
-    return frozenset(ids - {None, _stand_in(tokenizer)})
+    return frozenset(ids - {None, stand_in(tokenizer)})

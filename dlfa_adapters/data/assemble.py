@@ -83,7 +83,7 @@ def assemble(by_language: dict[str, list[Any]], task: Task | None, split: str, n
     if task is not None and task.kind != kind:
         raise DataError(f"{notes.path}: expected data for {task.name}, a {task.kind} task, but this is {kind} data")
     if kind == "tagging":
-        labels = _tagging_labels([item for _, item in rows], notes)
+        labels = _tagging_labels([item for _, item in rows], split, notes)
     else:
         rows = _usable(rows, split, notes)
         labels = _respell(rows, task, notes)
@@ -124,12 +124,15 @@ def _dataset(rows: list[tuple[str, Any]], kind: str, notes: Notes) -> datasets.D
         ) from error
 
 
-def _tagging_labels(items: list[Sentence], notes: Notes) -> Counter[str]:
+def _tagging_labels(items: list[Sentence], split: str, notes: Notes) -> Counter[str]:
     if any(item.tags is None for item in items):
-        raise DataError(
-            f"{notes.path}: expected a tag for every word, but there are words only (XTREME withholds the tags of its "
-            "test files); use split='dev', or read the words with dlfa_adapters.data.readers.read_words"
+        hint = (
+            " (XTREME withholds the tags of its test files); use split='dev', or read the words with "
+            "dlfa_adapters.data.readers.read_words"
+            if split == "test"
+            else "; it stands behind the word, with a TAB between them"
         )
+        raise DataError(f"{notes.path}: expected a tag for every word, but there are words only{hint}")
     return Counter(tag for item in items for tag in item.tags or ())
 
 
@@ -139,10 +142,12 @@ def _usable(rows: list[tuple[str, Any]], split: str, notes: Notes) -> list[tuple
         if split == "train" and item.flaw is not None:
             notes.drop(item.flaw)
         elif item.label is None:
-            raise DataError(
-                f"{notes.path}: expected a label for every example, but {item.id!r} has none (XTREME withholds the "
-                "labels of its test files); use split='dev'"
+            hint = (
+                " (XTREME withholds the labels of its test files); use split='dev'"
+                if split == "test"
+                else "; it stands behind the text, with a TAB between them"
             )
+            raise DataError(f"{notes.path}: expected a label for every example, but {item.id!r} has none{hint}")
         else:
             kept.append((language, item))
     return kept

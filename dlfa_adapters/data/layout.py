@@ -5,6 +5,7 @@
   WikiANN's archives have files without a suffix: `de/train`.
 - Universal Dependencies: `UD_English-EWT/en_ewt-ud-dev.conllu`.
 - XNLI as published: `xnli.dev.tsv`, `multinli.train.en.tsv`.
+- A file by itself, which may have any name with a language at its end: `dishes-de.tsv`.
 """
 
 import re
@@ -39,6 +40,14 @@ _SPLITS = {
     "test": "test",
     "test_2k": "test",
 }
+_TWO_LETTERS = frozenset(  # ISO 639-1
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz "
+    "ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik "
+    "io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml "
+    "mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd "
+    "se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi "
+    "vo wa wo xh yi yo za zh zu".split()
+)
 _SUFFIXES = frozenset(("", ".tsv", ".txt", ".conllu", ".conll", ".bio", ".iob2", ".jsonl"))
 _LANGUAGE = "[a-z]{2,3}(?:[-_][A-Za-z]{2,8})?"
 _SPLIT = "|".join(sorted(_SPLITS, key=len, reverse=True))
@@ -49,6 +58,7 @@ _NAMES = (
     re.compile(rf"multinli\.(?P<split>{_SPLIT})\.(?P<language>{_LANGUAGE})"),
     re.compile(rf"(?:xnli\.)?(?P<split>{_SPLIT})(?:_text)?"),
 )
+_AT_THE_END = re.compile(r".+[-_.](?P<language>[a-z]{2}|[a-z]{3}_[A-Z][a-z]{3})")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -64,7 +74,7 @@ def describe(path: Path) -> tuple[str, str | None]:
     """Language and split of a file.
 
     Args:
-        path: E.g. `panx/train-en.tsv`, `sib200/eng_Latn/dev.tsv`, `en_ewt-ud-test.conllu`.
+        path: E.g. `panx/train-en.tsv`, `sib200/eng_Latn/dev.tsv`, `en_ewt-ud-test.conllu`, `dishes-de.tsv`.
 
     Returns:
         Language code as the name or the folder spells it, `und` where neither does; `train`, `dev`, `test` or None.
@@ -74,7 +84,9 @@ def describe(path: Path) -> tuple[str, str | None]:
         if match := pattern.fullmatch(stem):
             groups = match.groupdict()
             return groups.get("language") or _folder_language(path.parent.name), _SPLITS[groups["split"]]
-    return UNKNOWN_LANGUAGE, None
+    match = _AT_THE_END.fullmatch(stem)
+    language = match["language"] if match else UNKNOWN_LANGUAGE
+    return language if len(language) > 2 or language in _TWO_LETTERS else UNKNOWN_LANGUAGE, None
 
 
 def find_files(folder: Path, task: str | None, split: str, languages: Iterable[str] | None = None) -> list[DataFile]:

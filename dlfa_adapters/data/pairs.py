@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
+from dlfa_adapters.data.alignment import stand_in
 from dlfa_adapters.data.backend import check_fast, clean
+from dlfa_adapters.data.readers.base import shown
 from dlfa_adapters.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -48,6 +50,31 @@ class TruncationCounts:
         )
 
 
+def split_pairs(texts: Sequence[str], pair: bool | None = None) -> tuple[list[str], list[str] | None]:
+    """Lines as texts, or as pairs of texts with a TAB between the two.
+
+    Args:
+        texts: The lines.
+        pair: Whether they are pairs; None: they are if one of them has a TAB.
+
+    Returns:
+        First or only texts, and second texts; None for single texts, which keep their TABs.
+
+    Raises:
+        DataError: If one of the pairs is none.
+    """
+    if not (any("\t" in text for text in texts) if pair is None else pair):
+        return list(texts), None
+    rows = [text.split("\t") for text in texts]
+    for number, row in enumerate(rows, 1):
+        if len(row) != 2:
+            text = shown("\t".join(row))
+            raise DataError(
+                f"text {number}: expected a pair: two texts with a TAB between them, but got {len(row)}: {text}"
+            )
+    return [first for first, _ in rows], [second for _, second in rows]
+
+
 def encode_texts(
     tokenizer: "PreTrainedTokenizerFast",
     texts: Sequence[str],
@@ -64,7 +91,8 @@ def encode_texts(
         max_length: Most pieces of an item, special tokens included.
 
     Returns:
-        The items, in order, and what was cut off; the latter is also logged as one warning.
+        The items, in order, and what was cut off; the latter is also logged as one warning. Where a tokenizer without
+        special tokens leaves nothing of a text, UNK stands for it.
 
     Raises:
         ConfigError: If the tokenizer is slow or `max_length` leaves no room.
@@ -83,7 +111,8 @@ def encode_texts(
     encoded = tokenizer(first, second, padding=False, truncation=False, verbose=False)
     lengths = [len(ids) for ids in encoded["input_ids"]]
     type_ids = encoded.get("token_type_ids") or [None] * len(first)
-    items = [EncodedText(ids, types) for ids, types in zip(encoded["input_ids"], type_ids, strict=True)]
+    rows = zip(encoded["input_ids"], type_ids, strict=True)
+    items = [EncodedText(ids, types) if ids else _empty(tokenizer, types) for ids, types in rows]
     long = [i for i, length in enumerate(lengths) if length > max_length]
     if long:
         cut = tokenizer(
@@ -106,3 +135,8 @@ def encode_texts(
             len(long), len(items), max_length, dropped, counts.pieces_total,
         )  # fmt: skip
     return items, counts
+
+
+def _empty(tokenizer: "PreTrainedTokenizerFast", types: list[int] | None) -> EncodedText:
+    """What the encoder sees of a text of which the tokenizer leaves nothing."""
+    return EncodedText([stand_in(tokenizer)], None if types is None else [0])

@@ -10,7 +10,7 @@ load_data([(["Anna", "met", "Bob"], ["B-PER", "O", "B-PER"])], task="ner", langu
 """
 
 from collections.abc import Iterable, Sequence
-from importlib.resources import as_file, files
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +93,7 @@ def load_source(
     elif not str(source):
         raise DataError("expected a file, a folder, samples:NAME or hub:NAME, but the source is empty")
     else:
-        name = known.name if known else task if isinstance(task, str) else None
-        by_language = _files(Path(source), name, split, wanted, format, options, notes)
+        by_language = _files(Path(source), known.name if known else None, split, wanted, format, options, notes)
     return assemble(by_language, known, split, notes)
 
 
@@ -108,6 +107,8 @@ def _files(
     notes: Notes,
 ) -> dict[str, list[Any]]:
     """Items of a file, or of the matching files of a folder, by language."""
+    if not path.exists():
+        raise DataError(f"{path}: expected a file or a folder, but there is none of this name")
     if not path.is_dir():
         read = read_file(path, format, **options)
         _take_notes(read, notes)
@@ -130,23 +131,22 @@ def _files(
 def _samples(name: str, split: str, languages: list[str] | None, notes: Notes) -> dict[str, list[Any]]:
     if name not in SAMPLES:
         raise DataError(f"expected samples:{', samples:'.join(SAMPLES)}, but got 'samples:{name}'")
-    folder = files("dlfa_adapters") / "offline" / "samples" / name
-    start = f"{split}-"
-    there = sorted(
-        entry.name[len(start) : -len(".tsv")]
-        for entry in folder.iterdir()
-        if entry.name.startswith(start) and entry.name.endswith(".tsv")
-    )
-    wanted = there if languages is None else languages
+    there = sample_files(name, split)
+    wanted = list(there) if languages is None else languages
     if missing := [language for language in wanted if language not in there]:
         raise DataError(f"samples:{name} has {split} data for {', '.join(there)}, but not for {', '.join(missing)}")
     out = {}
     for language in wanted:
-        with as_file(folder / f"{start}{language}.tsv") as path:
-            read = read_file(path, SAMPLES[name])
+        read = read_file(there[language], SAMPLES[name])
         _take_notes(read, notes)
         out[language] = read.items
     return out
+
+
+def sample_files(name: str, split: str) -> dict[str, Path]:
+    """The files of a split of a sample corpus, by language."""
+    folder = Path(str(files("dlfa_adapters"))) / "offline" / "samples" / name
+    return {path.stem.removeprefix(f"{split}-"): path for path in sorted(folder.glob(f"{split}-*.tsv"))}
 
 
 def _in_iob2(by_language: dict[str, list[Any]], notes: Notes) -> dict[str, list[Any]]:

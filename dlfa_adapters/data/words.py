@@ -90,12 +90,13 @@ def split_words(text: str, language: str | None = None) -> list[str]:
     return words
 
 
-def word_offsets(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
-    """Where words stand in the text that `split_words` made them of.
+def word_offsets(text: str, words: Sequence[str], gap: int = 0) -> list[tuple[int, int]]:
+    """Where words stand in the text that `split_words` made them of, or that was made of them.
 
     Args:
         text: The text.
         words: Its words, of which only white space between them is missing.
+        gap: How many characters lie between two words at least.
 
     Returns:
         Start and end of each, in characters, the end behind the last one: `text[start:end]` is the word.
@@ -103,8 +104,8 @@ def word_offsets(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
     offsets, place = [], 0
     for word in words:
         start = text.index(word, place)
-        place = start + len(word)
-        offsets.append((start, place))
+        offsets.append((start, start + len(word)))
+        place = start + len(word) + gap
     return offsets
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from dlfa_adapters.data.pairs import TruncationCounts, encode_texts
 from dlfa_adapters.evaluation.batches import batch_logits
@@ -51,14 +52,45 @@ class Classifier(UsesLanguages):
         Raises:
             DataError: If there are not as many second texts as first ones.
         """
+        logits = self._logits(texts, text_pairs, max_tokens, on_progress)
+        return [self.labels[best] for best in logits.argmax(-1).tolist()]
+
+    @torch.no_grad()
+    def probabilities(
+        self,
+        texts: Sequence[str],
+        text_pairs: Sequence[str] | None = None,
+        *,
+        max_tokens: int | None = None,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> Tensor:
+        """The probability of every label for texts, or pairs of texts: the softmax of the logits, not calibrated.
+
+        Args:
+            texts: See `predict`.
+            text_pairs: See `predict`.
+            max_tokens: See `predict`.
+            on_progress: See `predict`.
+
+        Returns:
+            Probabilities, (texts, labels), in the order of `labels`; `predict` gives the label with the highest.
+
+        Raises:
+            DataError: See `predict`.
+        """
+        return self._logits(texts, text_pairs, max_tokens, on_progress).softmax(-1)
+
+    def _logits(
+        self,
+        texts: Sequence[str],
+        text_pairs: Sequence[str] | None,
+        max_tokens: int | None,
+        on_progress: Callable[[int], None] | None,
+    ) -> Tensor:
+        """The logits of all items in the order given, (texts, labels), on the CPU."""
         items, self.counts = encode_texts(self.tokenizer, texts, text_pairs, max_length=self.max_length)
-        pad = self.tokenizer.pad_token_id
-        found = [
-            (batch, logits.argmax(-1))
-            for batch, logits in batch_logits(self.model, items, pad, max_tokens, on_progress)
-        ]
-        labels = [""] * len(items)
-        for batch, best in found:
-            for i, label in zip(batch, best.tolist(), strict=True):
-                labels[i] = self.labels[label]
-        return labels
+        found = list(batch_logits(self.model, items, self.tokenizer.pad_token_id, max_tokens, on_progress))
+        logits = torch.empty(len(items), len(self.labels))
+        for batch, part in found:
+            logits[batch] = part.float().cpu()
+        return logits

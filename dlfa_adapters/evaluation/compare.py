@@ -1,6 +1,5 @@
 """Two models on the same sentences: differences with paired intervals and p-values."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,6 +17,7 @@ from dlfa_adapters.evaluation.intervals import (
     resampled_sums,
 )
 from dlfa_adapters.evaluation.predictions import Predicted, Predictions
+from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.evaluation.report import FORMAT
 from dlfa_adapters.evaluation.scores import CountedScore, mean_of_defined, scores_for
 
@@ -123,7 +123,7 @@ def compare(
     *,
     resamples: int = RESAMPLES,
     seed: int = 0,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Compare two models on the same data.
 

@@ -15,16 +15,13 @@ from dlfa_adapters.evaluation.languages import LanguageSwitch, describe_adapters
 from dlfa_adapters.evaluation.load import source_languages, task_of
 from dlfa_adapters.evaluation.metrics.spans import check_iob
 from dlfa_adapters.evaluation.predictions import Items, Predicted, Predictions
-from dlfa_adapters.evaluation.progress import count_items
+from dlfa_adapters.evaluation.progress import Progress, count_items
 from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.offline.package_files import sha256_of
 from dlfa_adapters.runs import Run, read_run, versions
 from dlfa_adapters.tasks import TASKS, Task, get_task
 
 logger = logging.getLogger(__name__)
-
-Progress = Callable[[str, int, int], None]
-"""Called with a stage, how many of its steps were just done, and how many it has in all."""
 
 
 def predict_run(
@@ -208,9 +205,7 @@ def predict(
         if language.kind == "tagging":
             predicted: list[Any] = cast(Tagger, model).predict(language.inputs, on_progress=step)
         else:
-            texts, seconds = map(list, zip(*language.inputs, strict=True))
-            pairs = None if seconds[0] is None else seconds
-            predicted = cast(Classifier, model).predict(texts, pairs, on_progress=step)
+            predicted = cast(Classifier, model).predict(*language.texts(), on_progress=step)
         step(len(language.gold))
         logger.info("Predicted %s: %d items", language.language, len(language.gold))
         counts = {} if model.counts is None else asdict(model.counts)

@@ -10,12 +10,11 @@ from dlfa_adapters.evaluation.classifier import Classifier
 from dlfa_adapters.evaluation.load import load_run
 from dlfa_adapters.evaluation.plain import plain_model
 from dlfa_adapters.evaluation.tagger import Tagger
-from dlfa_adapters.heads import DLFAHead
-from dlfa_adapters.models.classifier import DLFAClassifier
+from dlfa_adapters.fusion import MaskedBatchNorm
 from dlfa_adapters.runs import Run, read_run
 
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
-"""Numbers that the encoder can compute in. float16 is none of them: the printed gate of DLFA overflows in it."""
+"""Numbers to compute in. float16 is none of them: the printed gate of DLFA overflows in it."""
 
 
 def load_fast(
@@ -30,8 +29,8 @@ def load_fast(
     Args:
         run: A run folder.
         language_adapter: See `load_run`.
-        precision: `fp32`; or `bf16`: the encoder computes in bfloat16, fusion and classifier stay in float32. It takes
-            half the memory; about two labels in a thousand come out different.
+        precision: `fp32`; or `bf16`: bfloat16 but for the batch norm of the fusion. It takes half the memory; about two
+            labels in a thousand come out different.
         compile: Use `torch.compile`: the first batches take a minute, all others less time.
 
     Returns:
@@ -48,7 +47,7 @@ def load_fast(
     if compile:
         predictor.model = _plain(run, predictor)
     if precision != "fp32":
-        cast_encoder(predictor.model, PRECISIONS[precision])
+        cast(predictor.model, PRECISIONS[precision])
     if torch.cuda.is_available():
         predictor.model.to("cuda")
     if compile:
@@ -56,10 +55,10 @@ def load_fast(
     return predictor
 
 
-def cast_encoder(model: Any, dtype: torch.dtype) -> None:
-    """Keep the weights of the encoder in another precision; those of fusion and classifier stay as they are."""
-    heads = [module for module in model.modules() if isinstance(module, DLFAHead | DLFAClassifier)]
-    kept = {id(parameter) for head in heads for parameter in head.parameters()}
+def cast(model: Any, dtype: torch.dtype) -> None:
+    """Keep the weights in another precision; scale and shift of a batch norm stay as they are."""
+    norms = [module for module in model.modules() if isinstance(module, MaskedBatchNorm)]
+    kept = {id(parameter) for norm in norms for parameter in norm.parameters()}
     for parameter in model.parameters():
         if id(parameter) not in kept:
             parameter.data = parameter.data.to(dtype)

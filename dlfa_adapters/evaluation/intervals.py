@@ -5,6 +5,7 @@ Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13 (perce
 """
 
 import zlib
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -12,7 +13,16 @@ from dlfa_adapters.errors import ConfigError
 
 RESAMPLES = 1000
 LEVEL = 0.95
+FEW = 30
+"""Fewer items than this hold too few of what can occur: the bootstrap then gives intervals that are too narrow."""
 _DRAWS = 500_000  # items drawn in one step: a few MB
+
+
+def few_items(sizes: Iterable[tuple[str, int]]) -> list[str]:
+    """What to say of languages, given with how many items they have, whose intervals are not to be trusted."""
+    few = [f"{language} ({items})" for language, items in sizes if 1 < items < FEW]
+    said = f"Fewer than {FEW} items in {', '.join(few)}: intervals are too narrow there, and p-values too small."
+    return [said] if few else []
 
 
 def generator(seed: int, language: str) -> np.random.Generator:
@@ -77,12 +87,11 @@ def draw_again(samples: np.ndarray, random: np.random.Generator) -> np.ndarray:
     return samples
 
 
-def interval(samples: np.ndarray, level: float = LEVEL) -> tuple[float | None, float | None]:
-    """The percentile interval of resampled scores.
+def interval(samples: np.ndarray) -> tuple[float | None, float | None]:
+    """The percentile interval of resampled scores, in which lie 95 % of them.
 
     Args:
         samples: A score a resample; NaN, where it was not defined, is left out.
-        level: Which share of the resamples lies inside.
 
     Returns:
         Lower and upper end; (None, None) where no resample has a score.
@@ -90,7 +99,7 @@ def interval(samples: np.ndarray, level: float = LEVEL) -> tuple[float | None, f
     defined = samples[~np.isnan(samples)]
     if not len(defined):
         return None, None
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
-from dlfa_adapters.evaluation.intervals import LEVEL
+from dlfa_adapters.evaluation.intervals import LEVEL, few_items
 from dlfa_adapters.evaluation.report import Report, total_counts
 
 
@@ -60,6 +60,7 @@ def _method_notes(report: Report) -> Iterator[str]:
         f"seed {report.seed}."
     )
     languages = report.table.languages
+    yield from few_items((row.language, row.items) for row in languages)
     yield from _adapter_notes(report)
     if not report.source_languages:
         yield "The run does not tell which language it was trained on, so nothing is split by it."

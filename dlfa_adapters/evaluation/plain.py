@@ -41,6 +41,7 @@ def plain_model(run: str | Path | Run, loaded: Tagger | Classifier | None = None
     windows = run.config["windows"]
     model.config.windows = {name: windows[name] for name in ("max_length", "context") if name in windows}
     model.config.encoder_name = run.config["encoder"]["name"]
+    vars(model.config.encoder_config).pop("_name_or_path", None)  # where the encoder lies on this machine
     return model, loaded.tokenizer
 
 
@@ -75,7 +76,9 @@ def _card(run: Run) -> Card:
     metrics = run.config.get("metrics", {})
     dev = metrics["dev"] if isinstance(metrics.get("dev"), dict) else {}
     return Card(
-        scores={language: {f"{metrics['name']} (dev)": score / 100} for language, score in dev.items()},
+        scores={
+            language: {f"{metrics['name']} (dev)": score / 100} for language, score in dev.items() if score is not None
+        },
         source_language=languages[0] if len(languages) == 1 else None,
         training=f"{data.get('items', 'Unknown')} items of {data.get('source', 'unknown data')}; tuning "
         f"`{run.config.get('tuning', 'features')}`, seed {run.config.get('seed')}. The scores are those on dev data.",

@@ -40,6 +40,11 @@ class Items:
         """The gold label of every word or item."""
         return [tag for tags in self.gold for tag in tags] if self.kind == "tagging" else self.gold
 
+    def texts(self) -> tuple[list[str], list[str] | None]:
+        """The first or only text of each item, and the second ones; None for single texts."""
+        first, second = map(list, zip(*self.inputs, strict=True))
+        return first, None if second[0] is None else second
+
     def fingerprint(self) -> str:
         """A hash of inputs and gold labels, 16 hexadecimal digits: equal for the same data in the same order."""
         digest = hashlib.sha256()

@@ -2,6 +2,9 @@
 
 from collections.abc import Callable
 
+Progress = Callable[[str, int, int], None]
+"""Called with a stage, how many of its steps were just done, and how many it has in all."""
+
 
 def count_items(items: int, total: int, report: Callable[[int, int], object]) -> Callable[[int], None]:
     """Progress in items where a model reports windows, of which a long sentence has several and an empty one none.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from dlfa_adapters.evaluation.compare import Comparison, Difference
-from dlfa_adapters.evaluation.intervals import LEVEL
+from dlfa_adapters.evaluation.intervals import LEVEL, few_items
 from dlfa_adapters.evaluation.notes import notes
 from dlfa_adapters.evaluation.report import Estimate, Report, Table
 
@@ -17,7 +17,7 @@ def percent(value: float | None, sign: str = "") -> str:
 
 
 def report_header(report: Report) -> list[str]:
-    """Column titles of `language_rows` and `mean_rows`."""
+    """Column titles of `language_rows`."""
     unit = ["sentences", "words"] if report.task["kind"] == "tagging" else ["items"]
     return ["", *unit, *(["support"] if report.task["metric"] == "span_f1" else []), *report.titles.values()]
 
@@ -87,6 +87,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         f"[low, high]: {100 * LEVEL:.0f} % percentile interval of the paired bootstrap, {comparison.resamples:,} "
         f"resamples of the same items for both, seed {comparison.seed}; p: two-sided, from the same resamples, not "
         "corrected for the number of languages.",
+        *few_items((row.title, row.items) for row in comparison.languages),
     ]
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.evaluation.evaluate import Progress, predict_run
+from dlfa_adapters.evaluation.evaluate import predict_run
 from dlfa_adapters.evaluation.intervals import RESAMPLES
+from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.evaluation.report import Report
 from dlfa_adapters.evaluation.saved import check_free, default_folder, save_evaluation
 from dlfa_adapters.evaluation.scoring import build_report

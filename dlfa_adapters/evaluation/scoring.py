@@ -11,12 +11,10 @@ from dlfa_adapters.evaluation.intervals import RESAMPLES, draw_again, generator,
 from dlfa_adapters.evaluation.metrics import metrics_for
 from dlfa_adapters.evaluation.metrics.counts import unknown_labels
 from dlfa_adapters.evaluation.predictions import Predicted, Predictions
+from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.evaluation.report import Estimate, LanguageReport, MeanReport, Report, Table
 from dlfa_adapters.evaluation.scores import CountedScore, mean_of_defined, scores_for
 from dlfa_adapters.tasks import Task
-
-Progress = Callable[[str, int, int], None]
-"""Called with a stage, how many of its steps were just done, and how many it has in all."""
 
 
 @dataclass(frozen=True)

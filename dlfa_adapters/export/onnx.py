@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from dlfa_adapters.errors import ConfigError, MissingExtraError, RunError, UnsupportedModelError
 from dlfa_adapters.evaluation.load import kind_of, load_run
 from dlfa_adapters.evaluation.plain import plain_model
+from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.export.files import check_neighbours, write_beside
 from dlfa_adapters.runs import Run, read_run, versions
 from dlfa_adapters.runs.folder import check_writable
@@ -65,7 +66,7 @@ def export_onnx(
     out: str | Path,
     *,
     language_adapter: str | Path | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Exported:
     """Write the model of a run as an ONNX file, with all that is needed to use it without PyTorch beside it.
 

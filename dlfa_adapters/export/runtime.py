@@ -21,6 +21,7 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
+from dlfa_adapters.data.alignment import stand_in
 from dlfa_adapters.data.backend import clean
 from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.windows import Window, make_windows
@@ -118,7 +119,8 @@ class OnnxClassifier(OnnxModel):
         items = list(first) if text_pairs is None else list(zip(first, second, strict=True))
         encodings = backend.encode_batch(items)
         labels = [""] * len(items)
-        for number, scores in self.logits([e.ids for e in encodings], [e.type_ids for e in encodings]):
+        rows = [e.ids or [stand_in(self.tokenizer)] for e in encodings]
+        for number, scores in self.logits(rows, [e.type_ids or [0] for e in encodings]):
             labels[number] = self.labels[int(scores.argmax())]
         return labels
 

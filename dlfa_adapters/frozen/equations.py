@@ -15,10 +15,9 @@ from torch.nn import functional
 
 from dlfa_adapters.frozen.examples import Batch
 from dlfa_adapters.frozen.stacked import HeadSpec
+from dlfa_adapters.fusion.aif import BRANCHES
 
 _EPS, _MOMENTUM = 1e-5, 0.1  # as in `MaskedBatchNorm`
-BRANCHES = {"both": (True, False), "global": (True, True), "local": (False, False)}
-"""Which of the two branches of an AIF see the mean over the tokens."""
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,9 @@ def add_trained_head(
         head_type=head_type,
         id2label=dict(enumerate(labels)),
         fusion=spec.fusion,
-        reduction=spec.reduction,
-        branches=spec.branches,
-        gate=spec.gate,
-        norm=spec.norm,
-        init=spec.init,
         overwrite_ok=True,
         layers=1,
+        **spec.options(),
     )
     head = model.heads[head_name]
     for prefix, module in (("fusion.", head.fusion), ("classifier.", head.inner[-1])):

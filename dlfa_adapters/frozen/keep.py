@@ -15,11 +15,11 @@ from dlfa_adapters.frozen.compute import compute_states
 from dlfa_adapters.frozen.states import States, StreamedStates
 from dlfa_adapters.frozen.store import stored_states
 
-DEFAULT_BUDGET = 20 * 2**30
+DEFAULT_BUDGET = 20 * 10**9
 """Most bytes of states in files."""
 
 _SPARE = 2 * 2**30
-_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 @dataclass(frozen=True)
@@ -127,21 +127,21 @@ def free_disk(folder: Path) -> int:
 
 
 def parse_bytes(text: str) -> int:
-    """Bytes from `20GB`, `500 MB` or a plain number.
+    """Bytes from `20GB`, `500 MB`, `4 GiB` or a plain number.
 
     Raises:
         ConfigError: If it is none.
     """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", text.strip().lower())
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", text.strip().lower())
     if match is None:
         raise ConfigError(f"expected a size such as 20GB or 500MB, got {text!r}.")
-    return int(float(match[1]) * _UNITS[match[2]])
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** _POWERS[match[2]])
 
 
 def in_bytes(size: int) -> str:
     """A size for people: `4.1 GB`."""
-    value, units = float(size), iter(("B", "KB", "MB", "GB", "TB"))
+    value, units = float(size), iter(("B", "kB", "MB", "GB", "TB"))
     unit = next(units)
     while value >= 1000 and unit != "TB":
-        value, unit = value / 1024, next(units)
-    return f"{value:.0f} {unit}" if unit in ("B", "KB") else f"{value:.1f} {unit}"
+        value, unit = value / 1000, next(units)
+    return f"{value:.0f} {unit}" if unit in ("B", "kB") else f"{value:.1f} {unit}"

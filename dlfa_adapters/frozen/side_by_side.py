@@ -105,11 +105,12 @@ def _step(
     """One step of all heads; gradients are computed stack by stack, which need not be in memory together."""
     batch = train.batch(indices)
     right = gold[batch.places]
+    count = (right != IGNORED).sum().clamp(min=1)
     optimizer.zero_grad()
     for stack in stacks:
         logits = stack(batch, training=True)
         losses = cross_entropy(logits, right.expand(len(logits), -1), ignore_index=IGNORED, reduction="none")
-        (losses.sum() / (right != IGNORED).sum().clamp(min=1)).backward()
+        (losses.sum() / count).backward()
     optimizer.step()
 
 
@@ -178,11 +179,11 @@ def _predict(stacks: Sequence[Stack], data: TaggedStates) -> Tensor:
     """Label ids for each head and each word of all sentences, in order: (heads, words)."""
     heads = 1 + max(member for stack in stacks for member in stack.members)
     predicted = torch.full((heads, data.starts[-1]), -1, device=data.states.device)
+    members = [torch.tensor(stack.members, device=predicted.device).unsqueeze(1) for stack in stacks]
     for indices in token_budget_batches(data.states.lengths(), _tokens(predicted.device)):
         batch = data.batch(indices)
-        for stack in stacks:
-            found = stack(batch, training=False).argmax(1)
-            predicted[torch.tensor(stack.members, device=found.device).unsqueeze(1), batch.places] = found
+        for stack, rows in zip(stacks, members, strict=True):
+            predicted[rows, batch.places] = stack(batch, training=False).argmax(1)
     return predicted
 
 

@@ -1,6 +1,7 @@
 """A head on frozen states: which fusion, and the module that has its weights."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -40,6 +41,10 @@ class HeadSpec:
         options = (self.fusion, self.reduction, self.branches, self.gate, self.norm)
         return (*options, len(self.fuse_layer))
 
+    def options(self) -> dict[str, Any]:
+        """What `make_fusion` and `add_dlfa_head` take of it besides the fusion and its layers."""
+        return {name: getattr(self, name) for name in ("reduction", "branches", "gate", "norm", "init")}
+
     def states(self, num_layers: int) -> tuple[int, ...]:
         """Which states the fusion takes, in calling order; `num_layers` stands for the last."""
         return state_indices(self.fusion, self.fuse_layer, num_layers)
@@ -64,11 +69,7 @@ class FusionClassifier(nn.Module):
             hidden_size,
             num_layers=num_layers,
             num_lower=max(1, len(spec.fuse_layer)),
-            reduction=spec.reduction,
-            branches=spec.branches,
-            gate=spec.gate,
-            norm=spec.norm,
-            init=spec.init,
+            **spec.options(),
         )
         self.classifier = nn.Linear(hidden_size, num_labels)
         nn.init.normal_(self.classifier.weight, std=0.02)  # as BERT starts a classifier

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -36,6 +37,10 @@ class States(ABC):
     def lengths(self) -> list[int]:
         """Number of tokens of each window, special ones included."""
 
+    @cached_property
+    def _lengths(self) -> list[int]:
+        return self.lengths()
+
     @abstractmethod
     def tokens_of(self, indices: Sequence[int]) -> Tensor:
         """The states of some windows one after the other, in float32: (tokens, layers, width)."""
@@ -50,11 +55,11 @@ class States(ABC):
         Returns:
             States in float32, (len(layers), batch, seq, width), and the attention mask, (batch, seq).
         """
-        lengths = self.lengths()
+        lengths = [self._lengths[i] for i in indices]
         columns = [self.layers.index(k) for k in layers]
         tokens = self.tokens_of(indices)[:, columns]
-        rows = torch.nn.utils.rnn.pad_sequence(list(tokens.split([lengths[i] for i in indices])), batch_first=True)
-        mask = torch.arange(rows.shape[1]) < torch.tensor([lengths[i] for i in indices]).unsqueeze(1)
+        rows = torch.nn.utils.rnn.pad_sequence(list(tokens.split(lengths)), batch_first=True)
+        mask = torch.arange(rows.shape[1]) < torch.tensor(lengths).unsqueeze(1)
         return rows.permute(2, 0, 1, 3), mask.long().to(self.device)
 
 
@@ -102,21 +107,20 @@ class HiddenStates(States):
 class StreamedStates(States):
     """States that are computed whenever they are asked for: the encoder runs once in each pass over the data.
 
-    They are rounded to 16 bits as kept ones are, so that a training does not depend on where its states come from.
+    They are rounded to 16 bits as kept ones are, so that a training does not depend on where its states come from: to
+    float16, or to bfloat16 where one of them is too large for that.
 
     Attributes:
         model: The encoder, in eval mode.
         windows: What it reads.
         pad_token_id: The tokenizer's.
         layers: See `States`.
-        dtype: The 16-bit type.
     """
 
     model: Any
     windows: Sequence[HasInputIds]
     pad_token_id: int | None
     layers: tuple[int, ...]
-    dtype: torch.dtype = torch.float16
 
     @property
     def num_layers(self) -> int:  # type: ignore[override]
@@ -140,7 +144,9 @@ class StreamedStates(States):
     def tokens_of(self, indices: Sequence[int]) -> Tensor:
         """See `States`."""
         windows = [self.windows[i] for i in indices]
-        return encode(self.model, windows, self.pad_token_id, self.layers).to(self.dtype).float()
+        states = encode(self.model, windows, self.pad_token_id, self.layers)
+        half = states.half()
+        return (half if half.isfinite().all() else states.bfloat16()).float()
 
 
 @torch.no_grad()

@@ -48,7 +48,9 @@ class BiLSTM(nn.Module):
         if attention_mask is None:
             return self.lstm(states)[0]
         real = attention_mask != 0
-        order = real.logical_not().to(torch.uint8).argsort(dim=1, stable=True)[..., None]  # real tokens to the left
+        places = torch.arange(states.shape[1], device=states.device)
+        # Real tokens to the left, in their order; no two keys are equal, because ONNX has no stable sort.
+        order = torch.where(real, places, places + states.shape[1]).argsort(dim=1)[..., None]
         moved = states.gather(1, order.expand_as(states))
         lengths = real.sum(1).clamp(min=1).cpu()
         packed = pack_padded_sequence(moved, lengths, batch_first=True, enforce_sorted=False)

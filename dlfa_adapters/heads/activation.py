@@ -10,6 +10,10 @@ from dlfa_adapters.heads.head import is_dlfa_head
 from dlfa_adapters.heads.labels import follow_active_head
 from dlfa_adapters.heads.refusal import check_composition
 from dlfa_adapters.heads.signature import class_with_inputs
+from dlfa_adapters.library_log import without_lines
+
+_NONE_ACTIVE_YET = ("adapters.model_mixin", "There are adapters available but none are activated")
+"""Upstream looks whether adapters are active just before it activates those that it was asked for."""
 
 
 class ActivationMixin:
@@ -51,7 +55,8 @@ class ActivationMixin:
         """
         setup = parse_composition(adapter_setup, model_type=self.config.model_type)
         self._check_for_heads(setup)
-        super().set_active_adapters(setup, skip_layers)  # type: ignore[misc]
+        with without_lines(*_NONE_ACTIVE_YET):
+            super().set_active_adapters(setup, skip_layers)  # type: ignore[misc]
 
     def train_adapter(self: Any, adapter_setup: Any, train_embeddings: bool = False) -> None:
         """Train these adapters; see upstream. DLFA heads of the same names become active, as by `set_active_adapters`.
@@ -61,7 +66,8 @@ class ActivationMixin:
         """
         setup = parse_composition(adapter_setup)
         named = self._check_for_heads(setup)
-        super().train_adapter(setup, train_embeddings)  # type: ignore[misc]
+        with without_lines(*_NONE_ACTIVE_YET):
+            super().train_adapter(setup, train_embeddings)  # type: ignore[misc]
         if any(is_dlfa_head(self.heads[name]) for name in named):
             self.set_active_adapters(setup)
 

@@ -34,12 +34,10 @@ def load_encoder_model(location: str, *, local_files_only: bool = False) -> Any:
         RunError: If the folder's weights do not fit its configuration.
     """
     weights = Path(location) / "model.safetensors"
-    if not weights.is_file():
+    config = AutoConfig.from_pretrained(location) if weights.is_file() else None
+    state = load_file(weights) if config is not None and config.architectures == ["BertModel"] else {}
+    if not state or any("pooler" in name for name in state):
         return AutoAdapterModel.from_pretrained(location, local_files_only=local_files_only).eval()
-    state = load_file(weights)
-    config = AutoConfig.from_pretrained(location)
-    if config.architectures != ["BertModel"] or any("pooler" in name for name in state):
-        return AutoAdapterModel.from_pretrained(location).eval()
     with no_init_weights():
         model = AutoAdapterModel.from_config(config)
     model.base_model.pooler = FirstTokenPooler()

@@ -13,7 +13,7 @@ from transformers.utils import ModelOutput
 from dlfa_adapters._version import __version__
 from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.fusion import FuseLayer, make_bilstm, make_fusion, select_states, state_indices
-from dlfa_adapters.fusion.base import true_or_false
+from dlfa_adapters.fusion.base import one_of, true_or_false
 from dlfa_adapters.fusion.pooling import POOLINGS, first_real_token
 from dlfa_adapters.heads.encoder import check_encoder, describe_encoder
 from dlfa_adapters.heads.inner import inner_head, of_width, with_prompt
@@ -104,8 +104,6 @@ class DLFAHead(PredictionHead):
             )
         if encoder is not None:
             check_encoder(head_name, encoder, model.config)
-        if pooling not in POOLINGS:
-            raise ConfigError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r}.")
         self.inner_head_type, self.num_layers = inner_head_type, int(model.config.num_hidden_layers)
         options: dict[str, Any] = {
             "reduction": reduction,
@@ -118,6 +116,7 @@ class DLFAHead(PredictionHead):
         layers = checked_fuse_layer(fusion, fuse_layer, self.num_layers)
         width = model.config.hidden_size
         try:
+            one_of("pooling", pooling, POOLINGS)
             true_or_false("mask_padding", mask_padding)
             bilstm = make_bilstm(classifier, width, lstm_hidden, lstm_dropout)
             below = model if bilstm is None else of_width(model, 2 * lstm_hidden)

@@ -11,8 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-IGNORED = -100
-"""The label that no loss counts, in torch and in Transformers."""
+from dlfa_adapters.data.pooling import IGNORED
 
 COUNTABLE = ("tagging", "classification", "multilabel_classification", "multiple_choice")
 """Inner heads whose items Trainer counts: those with `labels`. Question answering and parsing have other inputs."""

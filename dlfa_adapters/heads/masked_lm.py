@@ -15,7 +15,8 @@ from transformers.activations import ACT2FN
 from transformers.modeling_outputs import MaskedLMOutput
 from transformers.utils import ModelOutput
 
-from dlfa_adapters.heads.loss import IGNORED, share_of_batch
+from dlfa_adapters.data.pooling import IGNORED
+from dlfa_adapters.heads.loss import share_of_batch
 
 MASKED_LM_TYPE = "masked_positions_lm"
 """`head_type` in a saved configuration."""

@@ -136,13 +136,7 @@ class DLFAHeadsMixin(ActivationMixin, LanguageMixin, ForwardMixin, SavingMixin, 
 
     def _init_weights(self: Any, module: nn.Module) -> None:
         """Draw weights that no checkpoint has: a fusion's its own way. Its children come first and are overwritten."""
-        if isinstance(module, MaskedBatchNorm):
-            nn.init.ones_(module.weight)
-            nn.init.zeros_(module.bias)
-            nn.init.zeros_(module.running_mean)
-            nn.init.ones_(module.running_var)
-            nn.init.zeros_(module.num_batches_tracked)
-        elif isinstance(module, (Fusion, BiLSTM)):
+        if isinstance(module, (Fusion, MaskedBatchNorm, BiLSTM)):
             module.reset_parameters()
         else:
             super()._init_weights(module)  # type: ignore[misc]

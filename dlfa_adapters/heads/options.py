@@ -6,7 +6,7 @@ from typing import Any
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.heads.inner import INNER_HEAD_TYPES
 from dlfa_adapters.tasks import TASKS, get_task
-from dlfa_adapters.tasks.labels import check_id2label
+from dlfa_adapters.tasks.labels import check_id2label, label_names
 
 
 def resolve_labels(
@@ -32,26 +32,21 @@ def resolve_labels(
     if head_type not in INNER_HEAD_TYPES:
         raise ConfigError(f"head_type must be one of {', '.join(INNER_HEAD_TYPES)}; got {head_type!r}.")
     names = check_id2label(id2label)
+    task = task if task is not None and task.kind == head_type else None
     count = num_choices if num_choices is not None else num_labels
     if num_choices is not None and head_type != "multiple_choice":
         raise ConfigError(
             f"num_choices is for head_type='multiple_choice', got {head_type!r}; type num_labels instead."
         )
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-        raise ConfigError(f"num_labels must be a whole number from 1 up, got {count!r}.")
-    if names is None and task is not None and task.kind == head_type and count in (None, len(task.labels)):
-        names = task.id2label
     if head_type == "question_answering":  # a start and an end score a token
         count = 2 if count is None else count
         if count != 2 or (names is not None and len(names) != 2):
             raise ConfigError("A question_answering head has 2 outputs, start and end; leave num_labels out.")
-    if names is None and count is None:
+    if names is None and count is None and task is None:
         raise ConfigError(_unknown(head_name, "num_labels or id2label"))
-    if names is not None and count is not None and len(names) != count:
-        raise ConfigError(f"num_labels is {count}, but id2label names {len(names)} labels; leave num_labels out.")
-    count = len(names) if names is not None else count
+    names = label_names(task, count, names)
     size = "num_choices" if head_type == "multiple_choice" else "num_labels"
-    return {"inner_head_type": head_type, "id2label": names, size: count}
+    return {"inner_head_type": head_type, "id2label": names, size: len(names)}
 
 
 def _unknown(head_name: str, missing: str) -> str:

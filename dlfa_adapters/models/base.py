@@ -12,8 +12,8 @@ from dlfa_adapters.fusion import BiLSTM, Fusion, MaskedBatchNorm, select_states,
 from dlfa_adapters.fusion.base import check_mask, token_shape
 from dlfa_adapters.models.classifier import DLFAClassifier
 from dlfa_adapters.models.config import DLFAConfig
-from dlfa_adapters.models.construct import Blueprint, plan
-from dlfa_adapters.models.encoder import build_encoder, check_states
+from dlfa_adapters.models.construct import plan
+from dlfa_adapters.models.encoder import build_encoder, check_states, try_encoder
 from dlfa_adapters.models.publish import PublishMixin
 from dlfa_adapters.tasks import Task, TaskKind
 
@@ -93,8 +93,10 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
             UnsupportedModelError: If the states of the encoder cannot be fused.
             MissingExtraError: If 4 bits are asked for and bitsandbytes is not installed.
         """
-        blueprint: Blueprint = plan(cls.kind, encoder, fuse_layer, task, load_in_4bit, options)
-        return cls._around(blueprint.config, blueprint.build())
+        config, load = plan(cls.kind, encoder, fuse_layer, task, load_in_4bit, options)
+        loaded = load()
+        try_encoder(loaded)
+        return cls._around(config, loaded)
 
     @classmethod
     def _around(cls: type[Model], config: DLFAConfig, encoder: Any) -> Model:

@@ -4,7 +4,6 @@ import difflib
 import inspect
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,7 +11,7 @@ from transformers import PreTrainedModel
 
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.models.config import DLFAConfig, encoder_size
-from dlfa_adapters.models.encoder import encoder_class, plain_encoder, read_encoder, read_encoder_config, try_encoder
+from dlfa_adapters.models.encoder import encoder_class, plain_encoder, read_encoder, read_encoder_config
 from dlfa_adapters.models.quantization import four_bits
 from dlfa_adapters.tasks import Task, TaskKind, get_task
 from dlfa_adapters.tasks.fuse_layer import resolve_fuse_layer
@@ -46,29 +45,6 @@ LOADING_OPTIONS = SOURCE_OPTIONS | {
 """Options of `from_encoder` that go to the encoder's `from_pretrained`."""
 
 
-@dataclass(frozen=True)
-class Blueprint:
-    """A model that can be built: every option is checked before weights of gigabytes are read.
-
-    Attributes:
-        config: The configuration.
-        load: Loads the encoder.
-    """
-
-    config: DLFAConfig
-    load: Callable[[], Any]
-
-    def build(self) -> Any:
-        """The encoder, tried on a few tokens.
-
-        Raises:
-            UnsupportedModelError: If its states cannot be fused.
-        """
-        encoder = self.load()
-        try_encoder(encoder)
-        return encoder
-
-
 def plan(
     kind: TaskKind,
     encoder: Any,
@@ -76,8 +52,11 @@ def plan(
     task: str | Task | None,
     load_in_4bit: bool,
     options: Mapping[str, Any],
-) -> Blueprint:
-    """Check everything that can be checked without the encoder's weights.
+) -> tuple[DLFAConfig, Callable[[], Any]]:
+    """Check everything that can be checked without the encoder's weights, which may be gigabytes.
+
+    Returns:
+        The configuration, and what loads the encoder.
 
     Raises:
         ConfigError: If a value cannot work.
@@ -105,7 +84,7 @@ def plan(
         task=task.name if isinstance(task, Task) else task,
         encoder_name=name,
     )
-    return Blueprint(config, load)
+    return config, load
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-IGNORED = -100
-"""The label that no loss counts, in torch and in Transformers."""
+from dlfa_adapters.data.pooling import IGNORED
 
 SINGLE, MULTI, REGRESSION = "single_label_classification", "multi_label_classification", "regression"
 

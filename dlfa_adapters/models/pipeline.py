@@ -11,7 +11,7 @@ from transformers.pipelines.token_classification import AggregationStrategy
 
 from dlfa_adapters.data.pooling import pool_pieces
 from dlfa_adapters.data.windows import make_windows
-from dlfa_adapters.data.words import split_words
+from dlfa_adapters.data.words import split_words, word_offsets
 
 TASK = "token-classification"
 
@@ -54,7 +54,7 @@ class WordPipeline(TokenClassificationPipeline):
                 "attention_mask": torch.ones(1, len(ids), dtype=torch.long),
                 "words": list(places),
                 "pieces": [list(span) for span in pieces],
-                "spans": _spans(text, words, len(delimiter) if is_split_into_words else 0),
+                "spans": word_offsets(text, words, len(delimiter) if is_split_into_words else 0),
                 "text": text,
                 "is_last": number + 1 >= len(rows),
             }
@@ -93,16 +93,6 @@ class WordPipeline(TokenClassificationPipeline):
         real = output["logits"][0][output["attention_mask"][0].bool()].float()  # padding may be on the left
         pooled = pool_pieces(real, output["pieces"], getattr(self.model.config, "pooling", "first"))
         return zip(output["words"], pooled.softmax(-1), strict=True)
-
-
-def _spans(text: str, words: list[str], gap: int) -> list[tuple[int, int]]:
-    """Where each word begins and ends in the text; at least `gap` characters lie between two."""
-    spans, stop = [], -gap
-    for word in words:
-        start = text.index(word, stop + gap)
-        stop = start + len(word)
-        spans.append((start, stop))
-    return spans
 
 
 def register_pipeline() -> None:

@@ -1,9 +1,8 @@
 """Where the sample corpora are. They were written for this project; docs: `samples.md`."""
 
-from importlib.resources import files
 from pathlib import Path
 
-from dlfa_adapters.data.sources import SAMPLES
+from dlfa_adapters.data.sources import SAMPLES, sample_files
 from dlfa_adapters.errors import ConfigError
 
 SAMPLE_TASKS = {"ner": "ner", "pos": "pos", "xnli": "nli", "pawsx": "pawsx"}
@@ -22,22 +21,21 @@ def sample_file(sample: str, split: str, language: str) -> Path:
     Raises:
         ConfigError: If there is no such sample; the text lists those there are.
     """
-    path = _folder(sample) / f"{split}-{language}.tsv"
-    if not path.is_file():
+    found = _files(sample, split)
+    if language not in found:
         raise ConfigError(
             f"There is no {split} sample of {sample} in {language!r}; "
             f"there is {', '.join(sample_languages(sample, split))}."
         )
-    return path
+    return found[language]
 
 
 def sample_languages(sample: str, split: str = "test") -> list[str]:
     """Languages of a sample corpus, English first, then by code."""
-    found = {path.stem.removeprefix(f"{split}-") for path in _folder(sample).glob(f"{split}-*.tsv")}
-    return sorted(found, key=lambda language: (language != "en", language))
+    return sorted(_files(sample, split), key=lambda language: (language != "en", language))
 
 
-def _folder(sample: str) -> Path:
+def _files(sample: str, split: str) -> dict[str, Path]:
     if sample not in SAMPLES:
         raise ConfigError(f"There are samples of {', '.join(SAMPLES)}, not of {sample!r}.")
-    return Path(str(files("dlfa_adapters.offline"))) / "samples" / sample
+    return sample_files(sample, split)

@@ -60,8 +60,8 @@ def load_encoder(name: str = OFFLINE) -> Encoder:
     from transformers import AutoTokenizer
 
     local = only_cached(name)
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=local)
+    try:  # fix_mistral_regex: Transformers takes every tokenizer in a folder for Mistral's, and would warn of a mistake
+        tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=local, fix_mistral_regex=False)
         model = load_encoder_model(name, local_files_only=local)
     except Exception as error:  # for a damaged file the libraries raise whatever they stumble over
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
@@ -82,4 +82,4 @@ def load_tokenizer(name: str = OFFLINE) -> Any:
         return load_found_tokenizer(find_offline_encoder())
     from transformers import AutoTokenizer
 
-    return AutoTokenizer.from_pretrained(name, local_files_only=only_cached(name))
+    return AutoTokenizer.from_pretrained(name, local_files_only=only_cached(name), fix_mistral_regex=False)

@@ -138,7 +138,9 @@ def read_run(folder: str | Path) -> Run:
         config = json.loads((folder / _CONFIG).read_text("utf-8"))
         written, files = config["format"], dict(config["files"])
     except FileNotFoundError:
-        raise RunError(f"{folder} is not a run folder: it has no {_CONFIG}.") from None
+        inside = [str(path.parent) for path in sorted(folder.glob(f"*/{_CONFIG}"))[:3]]
+        hint = f"; of the runs in it type one: {', '.join(inside)}" if inside else ""
+        raise RunError(f"{folder} is not a run folder: it has no {_CONFIG}{hint}.") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RunError(f"{folder / _CONFIG} is damaged ({error}); train the run again.") from None
     if written != FORMAT:

@@ -11,7 +11,7 @@ from dlfa_adapters.data.batching import token_budget_batches
 from dlfa_adapters.data.pooling import pool_batch
 from dlfa_adapters.frozen.scores import scorer_for
 from dlfa_adapters.sweep.ensemble_batches import Batch, DeviceRows
-from dlfa_adapters.training.dataset import TaggedExamples, TextExamples
+from dlfa_adapters.training.dataset import Examples, TaggedExamples
 
 _MAX_TOKENS = 65536
 """Pieces that all members together read at once: 1.3 GB of states for 12 layers of width 384 in float32."""
@@ -29,12 +29,10 @@ class Questions:
         rows: The rows on the device.
     """
 
-    def __init__(self, examples: TaggedExamples | TextExamples, padding: int, device: torch.device) -> None:
+    def __init__(self, examples: Examples, padding: int, device: torch.device) -> None:
         self.rows, self._examples = DeviceRows(examples.rows, padding, device), examples
-        tagging = isinstance(examples, TaggedExamples)
-        by_sentence: list[list[str]] = examples.gold if tagging else [[label] for label in examples.gold]
-        self._starts = [0, *accumulate(map(len, by_sentence))]
-        self._scorer = scorer_for(examples.task)(by_sentence, examples.task.labels)
+        self._starts = [0, *accumulate(map(len, examples.tags))]
+        self._scorer = scorer_for(examples.task)(examples.tags, examples.task.labels)
 
     @property
     def count(self) -> int:
@@ -82,8 +80,6 @@ class Questions:
 
     def _places(self, rows: list[int]) -> Tensor:
         """Where the words of windows, or texts, stand among all."""
-        if not isinstance(self._examples, TaggedExamples):
-            return torch.tensor(rows, dtype=torch.long)
         windows = [self._examples.windows[i] for i in rows]
         places = [self._starts[window.sentence] + word for window in windows for word in window.words]
         return torch.tensor(places, dtype=torch.long)

@@ -44,7 +44,8 @@ def _first_head(model: Any, spec: HeadSpec, task: Task) -> tuple[FusionClassifie
             head_type=task.kind,
             id2label=task.id2label,
             layers=1,
-            **{option: getattr(spec, option) for option in ("fusion", "reduction", "branches", "gate", "norm", "init")},
+            fusion=spec.fusion,
+            **spec.options(),
         )
         built = model.heads[name]
         dropout, linear = built.inner[-2], built.inner[-1]

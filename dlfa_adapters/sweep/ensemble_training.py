@@ -73,7 +73,7 @@ def train_ensemble(
 
 def rates(settings: Settings, rows: int) -> Rates:
     """What the settings mean for so many rows."""
-    steps = _steps(settings, rows)
+    steps = settings.steps(rows)
     return Rates(
         learning_rate=settings.learning_rate or 0.0,
         head_learning_rate=settings.head_learning_rate or 0.0,
@@ -84,16 +84,10 @@ def rates(settings: Settings, rows: int) -> Rates:
     )
 
 
-def _steps(settings: Settings, rows: int) -> int:
-    if settings.max_steps > 0:
-        return settings.max_steps
-    return -(-rows // settings.batch_size) * (settings.epochs or 1)
-
-
 def _epochs(lengths: list[int], settings: Settings) -> Iterator[list[list[int]]]:
     """The batches of each epoch, in the order of `training.train` for the seed of the settings."""
     sampler = SameLengthSampler(lengths, settings.batch_size, settings.seed)
-    left, epoch, size = _steps(settings, len(lengths)), 0, settings.batch_size
+    left, epoch, size = settings.steps(len(lengths)), 0, settings.batch_size
     while left > 0:
         sampler.set_epoch(epoch)
         order = list(sampler)

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.sweep.ensemble_batches import DeviceRows
 from dlfa_adapters.sweep.ensemble_encoder import why_not_stackable
 from dlfa_adapters.sweep.ensemble_predict import Questions
@@ -23,9 +24,6 @@ from dlfa_adapters.sweep.results import SweepRow
 from dlfa_adapters.training.finite import NotFiniteError
 
 logger = logging.getLogger(__name__)
-
-Progress = Callable[[str, int, int], None]
-"""Called with a stage, how many of its steps were just done, and how many it has in all."""
 
 
 def finetuned_sweep(

@@ -15,9 +15,6 @@ from dlfa_adapters.runs.whole import write_whole
 from dlfa_adapters.sweep.prepare import Prepared
 from dlfa_adapters.sweep.results import SweepRow
 
-_NO_MATTER = ("fuse_layer", "micro_batch_size", "compile", "report_to")
-"""Settings that do not change what comes out."""
-
 
 class RowFiles:
     """The finished trainings of a sweep, in a folder.
@@ -32,7 +29,7 @@ class RowFiles:
 
     def __init__(self, folder: Path, prepared: Prepared) -> None:
         self.folder, self.specs = folder, prepared.specs
-        settings = {name: value for name, value in prepared.settings.as_dict().items() if name not in _NO_MATTER}
+        settings = prepared.decisive_settings()
         described = [prepared.encoder.describe(), prepared.data, settings, str(prepared.tuning), prepared.task.labels]
         self._sweep = json.dumps(described, sort_keys=True, default=str)
 

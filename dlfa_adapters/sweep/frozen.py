@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.frozen import TaggedStates, TrainedHead, train_heads
 from dlfa_adapters.frozen.keep import DEFAULT_BUDGET, decide, keep
 from dlfa_adapters.frozen.kept import Epoch
@@ -23,9 +24,6 @@ from dlfa_adapters.sweep.results import SweepRow
 from dlfa_adapters.training.features import as_sentences, steps_of
 
 logger = logging.getLogger(__name__)
-
-Progress = Callable[[str, int, int], None]
-"""Called with a stage, how many of its steps were just done, and how many it has in all."""
 
 STATES, TRAININGS = "states", "trainings"
 

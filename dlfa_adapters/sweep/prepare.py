@@ -1,6 +1,5 @@
 """What a sweep trains and scores: encoder, data in the source language, data in the target languages, heads."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,15 @@ from dlfa_adapters.evaluation.predictions import Items
 from dlfa_adapters.frozen import HeadSpec
 from dlfa_adapters.runs import Encoder, load_encoder
 from dlfa_adapters.sweep.variants import make_variants, with_seeds
-from dlfa_adapters.tasks import TASKS, Task
-from dlfa_adapters.training.dataset import TaggedExamples, TextExamples, make_examples
+from dlfa_adapters.tasks import Task
+from dlfa_adapters.training.dataset import Examples, TaggedExamples, TextExamples, make_examples
 from dlfa_adapters.training.features import spec_of
 from dlfa_adapters.training.plan import Source, default_source, describe_data, load_dev, load_split, task_for
 from dlfa_adapters.training.settings import Settings
 from dlfa_adapters.tuning import Tuning
 
-Examples = TaggedExamples | TextExamples
+_NO_MATTER = ("fuse_layer", "micro_batch_size", "compile", "report_to")
+"""Settings that do not change what comes out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +94,10 @@ class Prepared:
         """Number of blocks L of the encoder."""
         return int(self.encoder.model.config.num_hidden_layers)
 
+    def decisive_settings(self) -> dict[str, Any]:
+        """The settings that scores depend on."""
+        return {name: value for name, value in self.settings.as_dict().items() if name not in _NO_MATTER}
+
 
 def prepare(request: Request, tuning: Tuning, settings: Settings, out: Path) -> Prepared:
     """Read everything.
@@ -142,8 +146,7 @@ def _targets(request: Request, task: Task, source: Source) -> tuple[list[Items],
     target = source if request.target_data is None else request.target_data
     if request.target_data is None and (not isinstance(source, str | Path) or Path(source).is_file()):
         raise ConfigError("expected data in the languages to score; name a folder, a file or hub:NAME with --data.")
-    known = request.task if request.task in TASKS else None
-    loaded = load_source(target, known, request.split, request.languages)
+    loaded = load_source(target, request.task, request.split, request.languages)
     items, without_words = items_by_language(loaded, request.limit)
     check_fit(items, task, loaded.source)
     described = {
@@ -159,13 +162,7 @@ def _targets(request: Request, task: Task, source: Source) -> tuple[list[Items],
 def _examples(task: Task, items: Items, tokenizer: Any, settings: Settings) -> Examples:
     if task.kind == "tagging":
         return TaggedExamples(task, tokenizer, items.inputs, items.gold, settings)
-    texts, seconds = _columns(items.inputs)
-    return TextExamples(task, tokenizer, texts, seconds, items.gold, settings)
-
-
-def _columns(pairs: Iterable[tuple[str, str | None]]) -> tuple[list[str], list[str] | None]:
-    texts, seconds = map(list, zip(*pairs, strict=True))
-    return texts, None if seconds[0] is None else seconds
+    return TextExamples(task, tokenizer, *items.texts(), items.gold, settings)
 
 
 def _specs(request: Request, task: Task, settings: Settings, num_layers: int) -> list[HeadSpec]:

@@ -7,21 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from dlfa_adapters.errors import ConfigError, MissingExtraError
+from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.frozen.keep import DEFAULT_BUDGET
 from dlfa_adapters.runs import Run
 from dlfa_adapters.sweep.best import save_best
 from dlfa_adapters.sweep.finetuned import finetuned_sweep
 from dlfa_adapters.sweep.finetuned_ranks import alone
-from dlfa_adapters.sweep.frozen import Progress, frozen_sweep
+from dlfa_adapters.sweep.frozen import frozen_sweep
 from dlfa_adapters.sweep.plots import check_matplotlib, plot
 from dlfa_adapters.sweep.prepare import Prepared, Request, prepare
 from dlfa_adapters.sweep.results import SweepResult
 from dlfa_adapters.sweep.saved import begin, check_free, save
 from dlfa_adapters.sweep.table import SweepTable, make_table
-from dlfa_adapters.training.distributed import is_main, world_size
+from dlfa_adapters.training.distributed import device_name, is_main, world_size
 from dlfa_adapters.training.plan import Source
 from dlfa_adapters.training.settings import make_settings, resolve
 from dlfa_adapters.tuning import get_tuning
@@ -119,8 +118,7 @@ def run_sweep(
         raise ConfigError("A sweep tries many fuse layers; name them with --layers instead of --fuse-layer.")
     with alone():  # each run has a process to itself
         settings = resolve(make_settings(**options), method)
-    frozen = method.name == "features"
-    if frozen and world_size() > 1:
+    if method.on_states and world_size() > 1:
         raise ConfigError("A sweep of a frozen encoder runs in one process; start it without torchrun.")
     if plots:
         check_matplotlib()
@@ -150,7 +148,7 @@ def run_sweep(
     if on_start is not None:
         on_start(prepared)
     began = time.monotonic()
-    if frozen:
+    if method.on_states:
         rows = frozen_sweep(prepared, folder, state_budget=state_budget, note=note, progress=progress)
     else:
         rows = finetuned_sweep(prepared, folder / "trainings", at_once=at_once, note=note, progress=progress)
@@ -164,7 +162,7 @@ def run_sweep(
             "encoder": prepared.encoder.describe(),
             "data": prepared.data,
             "settings": settings.as_dict(),
-            "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU",
+            "device": device_name(),
             "seconds": round(time.monotonic() - began, 1),
         },
     )
@@ -174,7 +172,7 @@ def run_sweep(
     if not is_main():
         return Sweep(folder, result, table, [], None)
     save(prepared, result, table)
-    best = save_best(prepared, result) if frozen else None
+    best = save_best(prepared, result) if method.on_states else None
     return Sweep(folder, result, table, _plots(folder, result, table, plots, note), best)
 
 

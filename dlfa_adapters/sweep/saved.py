@@ -121,7 +121,6 @@ def _number(value: float | None) -> float:
 
 def _plan(prepared: Prepared) -> dict[str, Any]:
     """What two sweeps must have in common to be one."""
-    settings = {name: value for name, value in prepared.settings.as_dict().items() if name != "fuse_layer"}
     plan = {
         "format": FORMAT,
         "task": prepared.task.name,
@@ -129,19 +128,24 @@ def _plan(prepared: Prepared) -> dict[str, Any]:
         "tuning": str(prepared.tuning),
         "encoder": prepared.encoder.describe(),
         "data": prepared.data,
-        **settings,
+        **prepared.decisive_settings(),
     }
     return dict(json.loads(json.dumps(plan)))
 
 
 def _compare(folder: Path, before: dict[str, Any], now: dict[str, Any]) -> None:
     for name, value in now.items():
-        if before.get(name) != value:
+        if _known_by(before.get(name)) != _known_by(value):
             told = name if isinstance(value, dict) else f"{name}={before.get(name)!r}, not {value!r}"
             raise RunError(
                 f"{folder} holds a sweep with {'other ' if isinstance(value, dict) else ''}{told}; give another folder "
                 "with --out, or type --restart to replace it."
             )
+
+
+def _known_by(value: Any) -> Any:
+    """An encoder without the place that it was loaded from: its fingerprint says whether it is the same."""
+    return {key: value[key] for key in value if key != "origin"} if isinstance(value, dict) else value
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

@@ -30,14 +30,13 @@ def tagging_task(name: str, labels: Iterable[str], metric: str | None = None) ->
     return Task(name=name, kind="tagging", labels=names, metric=metric)
 
 
-def classification_task(name: str, labels: Iterable[str], pair: bool = False, metric: str = "accuracy") -> Task:
+def classification_task(name: str, labels: Iterable[str], pair: bool = False) -> Task:
     """A classification task.
 
     Args:
         name: Its name, which becomes the head's.
         labels: Label names; the order is the order of ids.
         pair: Whether an item is a pair of texts.
-        metric: The main score.
 
     Returns:
         The task.
@@ -45,7 +44,7 @@ def classification_task(name: str, labels: Iterable[str], pair: bool = False, me
     Raises:
         ConfigError: There are fewer than two labels, or one occurs twice.
     """
-    return Task(name=name, kind="classification", labels=check_labels(name, labels), metric=metric, pair=pair)
+    return Task(name=name, kind="classification", labels=check_labels(name, labels), metric="accuracy", pair=pair)
 
 
 def labels_in_order(labels: Iterable[str]) -> tuple[str, ...]:

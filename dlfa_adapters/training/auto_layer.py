@@ -1,7 +1,6 @@
 """`fuse_layer="auto"`: choosing the layer without target labels, before a training begins."""
 
 import tempfile
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import torch
 from dlfa_adapters.data.pairs import encode_texts
 from dlfa_adapters.data.readers import read_pairs, read_text
 from dlfa_adapters.errors import ConfigError, DataError
+from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.frozen import train_heads
 from dlfa_adapters.frozen.keep import decide, keep
 from dlfa_adapters.frozen.scores import scorer_for
@@ -19,7 +19,7 @@ from dlfa_adapters.frozen.stacks import all_layers
 from dlfa_adapters.runs import Encoder
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tasks.fuse_layer import takes_layers
-from dlfa_adapters.training.dataset import Examples, TaggedExamples, TextExamples, make_examples
+from dlfa_adapters.training.dataset import Examples, make_examples
 from dlfa_adapters.training.features import as_sentences, spec_of
 from dlfa_adapters.training.settings import Settings
 
@@ -28,8 +28,6 @@ MOST_ITEMS = {"train": 4000, "dev": 1000}
 """How much of the data the quick sweep looks at."""
 
 EPOCHS, RATE, MOST_TEXTS = 3, 3e-3, 1000
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ def choose_layer(
 
 def _by_dev(
     encoder: Encoder,
-    data: dict[str, TaggedExamples | TextExamples],
+    data: dict[str, Examples],
     settings: Settings,
     layers: range,
     out: Path,
@@ -139,7 +137,8 @@ def _by_dev(
     best = max(scores, key=scores.__getitem__)
     why = (
         f"Layer {best} has the best source dev score, {scores[best]:.1f}, of {settings.fusion} heads for layers "
-        f"{layers[0]} to {layers[-1]} after {EPOCHS} epochs on {_count(data['train'])} items with the encoder frozen."
+        f"{layers[0]} to {layers[-1]} after {EPOCHS} epochs on {len(data['train'].gold):,} items with the encoder "
+        "frozen."
     )
     return LayerChoice(best, why, scores)
 
@@ -192,7 +191,3 @@ def _training_texts(train: Any) -> list[str]:
     """Sentences of the training data, and the first texts of pairs."""
     rows = train.select(range(min(len(train), MOST_TEXTS)))
     return [" ".join(words) for words in rows["words"]] if "words" in rows.column_names else list(rows["text"])
-
-
-def _count(examples: Examples) -> str:
-    return f"{len(examples.gold):,}"

@@ -1,13 +1,13 @@
 """Checkpoints that are whole or not there, and the folder of a training that has not ended."""
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.errors import RunError
 from dlfa_adapters.offline.package_files import sha256_of
+from dlfa_adapters.runs.whole import write_whole
 
 MANIFEST = "complete.json"
 """Written last, by a rename: a checkpoint without it was cut short."""
@@ -21,13 +21,9 @@ def work_folder(run: Path) -> Path:
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a file beside its place and rename it, so that it is whole or not there."""
-    draft = path.with_name(f".{path.name}-{os.getpid()}")
-    with draft.open("w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1, ensure_ascii=False)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    """Write a file that is whole or not there."""
+    with write_whole(path) as draft:
+        draft.write_text(json.dumps(content, indent=1, ensure_ascii=False), "utf-8")
 
 
 def write_plan(folder: Path, plan: dict[str, Any]) -> None:
@@ -83,9 +79,9 @@ def last_whole(folder: Path) -> Path | None:
     return None
 
 
-def prune(folder: Path, best: str | None, keep: int = 2) -> None:
-    """Delete all checkpoints but the last ones and the best; the newest must be sealed by then."""
-    for checkpoint in _checkpoints(folder)[:-keep]:
+def prune(folder: Path, best: str | None) -> None:
+    """Delete all checkpoints but the last two and the best; the newest must be sealed by then."""
+    for checkpoint in _checkpoints(folder)[:-2]:
         if best is None or Path(best).name != checkpoint.name:
             shutil.rmtree(checkpoint)
 

@@ -12,9 +12,9 @@ from torch import Tensor
 from torch.utils.data import Sampler
 
 from dlfa_adapters.data.batching import pad_batch
-from dlfa_adapters.data.pairs import EncodedText, encode_texts
+from dlfa_adapters.data.pairs import encode_texts
 from dlfa_adapters.data.pooling import IGNORED, collect_words, piece_labels, pool_batch
-from dlfa_adapters.data.windows import make_windows
+from dlfa_adapters.data.windows import Window, make_windows
 from dlfa_adapters.evaluation.metrics import metrics_for
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.training.settings import Settings
@@ -35,18 +35,23 @@ class Row(NamedTuple):
 
 
 class Examples(ABC):
-    """Data as rows, with their gold labels.
+    """Data as rows, with their gold labels. A text is also a sentence of one word, which has its label for a tag.
 
     Args:
         task: The task, with the labels of the head.
         gold: Gold tags of each sentence, or the gold label of each text.
+        words: Words of each sentence.
+        tags: Their gold tags.
 
     Attributes:
         rows: What Trainer batches; a window of a sentence, or a text.
+        windows: The words that are scored in each row, and their pieces.
     """
 
-    def __init__(self, task: Task, gold: list[Any]) -> None:
-        self.task, self.gold = task, gold
+    windows: list[Window]
+
+    def __init__(self, task: Task, gold: list[Any], words: list[list[str]], tags: list[list[str]]) -> None:
+        self.task, self.gold, self.words, self.tags = task, gold, words, tags
         self.label2id = {label: i for i, label in enumerate(task.labels)}
         self.rows: list[Row] = []
 
@@ -67,11 +72,9 @@ class TaggedExamples(Examples):
     def __init__(
         self, task: Task, tokenizer: Any, words: list[list[str]], tags: list[list[str]], settings: Settings
     ) -> None:
-        super().__init__(task, tags)
-        self.words, self.pooling = words, settings.pooling
-        self.windows, self.counts = make_windows(
-            tokenizer, words, max_length=settings.max_length, context=settings.context
-        )
+        super().__init__(task, tags, words, tags)
+        self.pooling = settings.pooling
+        self.windows, _ = make_windows(tokenizer, words, max_length=settings.max_length, context=settings.context)
         for window in self.windows:
             ids = [self.label2id.get(tag, IGNORED) for tag in tags[window.sentence]]
             labels = piece_labels(window, ids, self.pooling)  # type: ignore[arg-type]
@@ -97,20 +100,20 @@ class TextExamples(Examples):
         labels: list[str],
         settings: Settings,
     ) -> None:
-        super().__init__(task, labels)
-        self.items: list[EncodedText]
-        self.items, self.counts = encode_texts(tokenizer, texts, text_pairs, max_length=settings.max_length)
+        super().__init__(task, labels, [[""] for _ in labels], [[label] for label in labels])
+        items, _ = encode_texts(tokenizer, texts, text_pairs, max_length=settings.max_length)
         self.rows = [
             Row(item.input_ids, item.token_type_ids, self.label2id.get(label, IGNORED))
-            for item, label in zip(self.items, labels, strict=True)
+            for item, label in zip(items, labels, strict=True)
         ]
+        self.windows = [Window(i, item.input_ids, (0,), ((0, 1),)) for i, item in enumerate(items)]
 
     def predictions(self, logits: Tensor) -> list[str]:
         """A label for every text; (rows, labels)."""
         return [self.task.labels[i] for i in logits.argmax(-1).tolist()]
 
 
-def make_examples(task: Task, dataset: Any, tokenizer: Any, settings: Settings) -> TaggedExamples | TextExamples:
+def make_examples(task: Task, dataset: Any, tokenizer: Any, settings: Settings) -> Examples:
     """Rows of a dataset with the columns of `load_source`."""
     if task.kind == "tagging":
         return TaggedExamples(task, tokenizer, list(dataset["words"]), list(dataset["tags"]), settings)

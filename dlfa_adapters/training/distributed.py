@@ -15,6 +15,11 @@ def is_main() -> bool:
     return int(os.environ.get("RANK", "0")) == 0
 
 
+def device_name(without_gpu: str = "CPU") -> str:
+    """What a process trains on."""
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else without_gpu
+
+
 def wait_for_everyone() -> None:
     """Go on when all processes have come here."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():

@@ -1,31 +1,28 @@
 """The tuning `features`: the encoder runs once over the data, and a head learns on its states."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from dlfa_adapters.data.alignment import AlignmentCounts
-from dlfa_adapters.data.windows import Window
 from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.frozen import HeadSpec, States, TaggedStates, train_heads
 from dlfa_adapters.frozen.export import add_trained_head
 from dlfa_adapters.frozen.keep import decide, keep
 from dlfa_adapters.frozen.scores import scorer_for
-from dlfa_adapters.training.dataset import TaggedExamples, TextExamples
+from dlfa_adapters.training.dataset import Examples
 from dlfa_adapters.training.plateau import OnStates, train_on_plateau
 from dlfa_adapters.training.settings import Settings
-
-Progress = Callable[[str, int, int], None]
 
 
 def train_features(
     model: Any,
     head_name: str,
     pad_token_id: int,
-    train: TaggedExamples | TextExamples,
-    dev: TaggedExamples | TextExamples | None,
+    train: Examples,
+    dev: Examples | None,
     settings: Settings,
     folder: Path,
     progress: Progress,
@@ -69,7 +66,7 @@ def train_features(
         return found
     sentences = {name: as_sentences(data[name], states[name]) for name in data}
     [trained] = train_heads(
-        [_spec(head, settings)],
+        [spec_of(settings, head_name, head.config["fusion"], tuple(head.config["fuse_layer"] or ()))],
         sentences["train"],
         sentences.get("dev"),
         train.task.labels,
@@ -94,13 +91,9 @@ def _check(settings: Settings, dev: object) -> None:
         )
 
 
-def as_sentences(examples: TaggedExamples | TextExamples, states: States) -> TaggedStates:
-    """Words and tags with their states; a text is a sentence of one word at the first piece, tagged with its label."""
-    if isinstance(examples, TaggedExamples):
-        return TaggedStates(examples.words, examples.gold, examples.windows, AlignmentCounts(), states)
-    windows = [Window(i, item.input_ids, (0,), ((0, 1),)) for i, item in enumerate(examples.items)]
-    gold = [[label] for label in examples.gold]
-    return TaggedStates([[""] for _ in windows], gold, windows, AlignmentCounts(), states)
+def as_sentences(examples: Examples, states: States) -> TaggedStates:
+    """Words and tags with their states."""
+    return TaggedStates(examples.words, examples.tags, examples.windows, AlignmentCounts(), states)
 
 
 def steps_of(settings: Settings) -> dict[str, Any]:
@@ -126,21 +119,5 @@ def spec_of(settings: Settings, name: str, fusion: str, fuse_layer: tuple[int, .
         gate=settings.gate or "product",
         norm=settings.norm,
         init=settings.init,
-        seed=settings.seed,
-    )
-
-
-def _spec(head: Any, settings: Settings) -> HeadSpec:
-    """The head's own options, its fuse layer included, for training beside others."""
-    config = head.config
-    return HeadSpec(
-        name=head.name,
-        fusion=config["fusion"],
-        fuse_layer=tuple(config["fuse_layer"] or ()),
-        reduction=config["reduction"],
-        branches=config["branches"],
-        gate=config["gate"],
-        norm=config["norm"],
-        init=config["init"],
         seed=settings.seed,
     )

@@ -10,7 +10,7 @@ import torch
 
 from dlfa_adapters.evaluation.metrics import metrics_for
 from dlfa_adapters.runs import Run, write_run
-from dlfa_adapters.training.distributed import world_size
+from dlfa_adapters.training.distributed import device_name, world_size
 from dlfa_adapters.training.plan import Plan
 from dlfa_adapters.tuning import trainable_share
 from dlfa_adapters.tuning.saving import save_trained
@@ -74,9 +74,7 @@ def write_training_run(plan: Plan, encoder: dict[str, Any], outcome: Outcome) ->
             "trainable_parameters": trainable,
             "parameters": total,
             "seconds": outcome.seconds,
-            "peak_memory_mb": peak_memory_mb(),
-            "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU",
-            "processes": world_size(),
+            **machine(),
         },
         "data": plan.data,
         "metrics": {"name": metrics_for(task)[0].main_score, "dev": dev or outcome.dev_score},
@@ -88,6 +86,11 @@ def write_training_run(plan: Plan, encoder: dict[str, Any], outcome: Outcome) ->
         )
 
     return write_run(plan.out, config, write_files)
+
+
+def machine() -> dict[str, Any]:
+    """What a training ran on and took of it, for its record."""
+    return {"peak_memory_mb": peak_memory_mb(), "device": device_name(), "processes": world_size()}
 
 
 def peak_memory_mb() -> int | None:

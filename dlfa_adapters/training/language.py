@@ -10,28 +10,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import torch
 from transformers import TrainerState, set_seed
 
+from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.heads.language import RECORD
 from dlfa_adapters.heads.pretrained_decoder import pretrained_decoder
 from dlfa_adapters.runs import load_encoder, write_run
 from dlfa_adapters.runs.folder import check_free, remove_drafts
-from dlfa_adapters.training.checkpoints import has_plan, last_whole, read_plan, work_folder, write_plan
-from dlfa_adapters.training.distributed import is_main, wait_for_everyone, world_size
-from dlfa_adapters.training.finish import peak_memory_mb
+from dlfa_adapters.training.checkpoints import has_plan, read_plan, work_folder, write_plan
+from dlfa_adapters.training.distributed import is_main, wait_for_everyone
+from dlfa_adapters.training.finish import machine
 from dlfa_adapters.training.language_plan import LanguagePlan, as_options, check_length, language_settings
 from dlfa_adapters.training.language_text import MaskedText, mask_text
 from dlfa_adapters.training.language_trainer import LanguageTrainer, perplexity
-from dlfa_adapters.training.resume import check_same, identity_of
+from dlfa_adapters.training.resume import check_same, identity_of, last_checkpoint
 from dlfa_adapters.training.settings import training_arguments
 from dlfa_adapters.tuning import parameter_report, trainable_share
 from dlfa_adapters.tuning.language import LanguageTuning
 
 logger = logging.getLogger(__name__)
-
-Progress = Callable[[str, int, int], None]
-"""Called with a stage, how many of its steps were just done, and how many it has in all."""
 
 _DECODER = "masked_lm"
 
@@ -170,12 +167,10 @@ def _learn(
 ) -> tuple[dict[str, float], float]:
     """Train, from the last whole checkpoint where there is one; perplexity before and after, and the seconds."""
     settings, model, pad = plan.settings, plan.encoder.model, plan.encoder.tokenizer.pad_token_id
-    args = training_arguments(settings, folder, has_dev=False, find_unused=False)  # which connects the processes
-    wait_for_everyone()  # until the main process has written the plan
-    if resume and is_main():
-        last_whole(folder)  # deletes what was cut short
-    wait_for_everyone()
-    checkpoint = last_whole(folder) if resume else None
+    args = training_arguments(  # which connects the processes
+        settings, folder, has_dev=False, find_unused=False, compile_model=settings.compile
+    )
+    checkpoint = last_checkpoint(folder, resume)
     done = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")).global_step if checkpoint else 0
     began, measured, rows = time.monotonic(), {}, len(text.held_out)
     trainer = LanguageTrainer(
@@ -218,9 +213,7 @@ def _write(
             **training,
             "trainable_parameters": trainable,
             "parameters": total,
-            "peak_memory_mb": peak_memory_mb(),
-            "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU",
-            "processes": world_size(),
+            **machine(),
         },
     }
     write_run(out, record, lambda draft: model.save_adapter(str(draft), language, with_head=False), record=RECORD)

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.runs import Encoder
+from dlfa_adapters.training.distributed import device_name
 from dlfa_adapters.training.settings import Settings, make_settings, resolve
 from dlfa_adapters.tuning import PartSize, trainable_share
 from dlfa_adapters.tuning.language import LanguageTuning
@@ -43,7 +42,7 @@ class LanguagePlan:
         settings, text, adapter = self.settings, self.text, self.tuning.record()
         trainable, total = trainable_share(self.report)
         without = f", none in block {', '.join(map(str, adapter['leave_out']))}" if adapter["leave_out"] else ""
-        where = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
+        where = device_name("no GPU")
         return [
             f"Encoder: {self.encoder.origin}",
             f"Adapter: {self.tuning.language}, {adapter['config']}, reduction {adapter['reduction']:g}{without}; "

@@ -5,23 +5,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from dlfa_adapters.data.assemble import Loaded
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.errors import ConfigError, DataError
 from dlfa_adapters.offline.samples import SAMPLE_TASKS
 from dlfa_adapters.runs import Encoder
-from dlfa_adapters.tasks import (
-    TASKS,
-    Task,
-    classification_task,
-    get_task,
-    labels_in_order,
-    tagging_task,
-)
+from dlfa_adapters.tasks import Task, classification_task, get_task, labels_in_order, tagging_task
 from dlfa_adapters.training.auto_layer import LayerChoice
 from dlfa_adapters.training.dataset import data_fingerprint, label_counts
+from dlfa_adapters.training.distributed import device_name
 from dlfa_adapters.training.settings import Settings
 from dlfa_adapters.tuning import TUNINGS, PartSize, Tuning, trainable_share
 
@@ -65,17 +57,18 @@ class Plan:
         trainable, total = trainable_share(self.report)
         layers = f", fuse layer {', '.join(map(str, head['fuse_layer']))}" if head["fuse_layer"] else ""
         others = ", ".join(name for name in TUNINGS if name != self.tuning.name)
-        where = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
+        where = device_name("no GPU")
         rate = f"learning rate {settings.learning_rate:g}"
         if settings.head_learning_rate != settings.learning_rate:
             rate += f", head {settings.head_learning_rate:g}"
         length = f"{settings.max_steps} steps" if settings.max_steps > 0 else f"{settings.epochs} epochs"
+        gate = f", gate {head['gate']}" if head["fusion"] == "dlfa" else ""
         lstm = f", LSTM of 2 x {head['lstm_hidden']} units" if head["classifier"] == "bilstm" else ""
         data = [("dev " if name == "dev" else "") + _in_words(described) for name, described in self.data.items()]
         return [
             f"Encoder: {self.encoder.origin}",
             f"Tuning: {self.tuning} ({self.tuning.summary}); there is also {others}",
-            f"Head: {head['fusion']}{layers}, gate {head['gate']}{lstm}, {len(self.task.labels)} labels",
+            f"Head: {head['fusion']}{layers}{gate}{lstm}, {len(self.task.labels)} labels",
             f"Data: {'; '.join(data)}",
             f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
             f"Steps: {length}, batch {settings.batch_size}, {rate}, {settings.precision}; {where}",
@@ -112,7 +105,7 @@ def load_split(source: Source, task: str, split: str, language: str | None) -> L
     """
     alone = not isinstance(source, str | Path) or Path(source).is_file()
     languages = [language] if language else None if alone else ["en"]
-    return load_source(source, task if task in TASKS else None, split, languages)
+    return load_source(source, task, split, languages)
 
 
 def load_dev(dev: Source | None, train: Source, task: str, language: str | None) -> Loaded | None:

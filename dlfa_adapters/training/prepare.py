@@ -7,9 +7,10 @@ from typing import Any
 from transformers import set_seed
 
 from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.runs import load_encoder
-from dlfa_adapters.training.auto_layer import AUTO, LayerChoice, Progress, choose_layer
-from dlfa_adapters.training.dataset import TaggedExamples, TextExamples, make_examples
+from dlfa_adapters.training.auto_layer import AUTO, LayerChoice, choose_layer
+from dlfa_adapters.training.dataset import Examples, make_examples
 from dlfa_adapters.training.distributed import world_size
 from dlfa_adapters.training.plan import Plan, Source, describe_data, load_dev, load_split, task_for
 from dlfa_adapters.training.settings import Settings
@@ -29,8 +30,8 @@ class Ready:
 
     plan: Plan
     encoder: dict[str, Any]
-    train: TaggedExamples | TextExamples
-    dev: TaggedExamples | TextExamples | None
+    train: Examples
+    dev: Examples | None
 
 
 def prepare(
@@ -43,8 +44,8 @@ def prepare(
     tuning: Tuning,
     settings: Settings,
     out: Path,
-    chosen: LayerChoice | None = None,
-    progress: Progress = lambda stage, done, total: None,
+    chosen: LayerChoice | None,
+    progress: Progress,
 ) -> Ready:
     """Read everything, and build the model with the first weights of its seed.
 
@@ -65,11 +66,11 @@ def prepare(
         ConfigError: If an option has a value that cannot work.
         DataError: If the data cannot be read or are not for this task.
     """
-    loaded = load_encoder(model)
-    encoder = loaded.describe()
     rows = load_split(source, task, "train", language)
     dev_rows = load_dev(dev_source, source, task, language)
     known = task_for(task, rows, labels)
+    loaded = load_encoder(model)
+    encoder = loaded.describe()
     if settings.fuse_layer == AUTO:
         if world_size() > 1:
             raise ConfigError("--fuse-layer auto runs in one process; choose the layer with dlfa sweep first.")
@@ -91,8 +92,7 @@ def prepare(
         data["dev"] = describe_data(dev_rows, source if dev_source is None else dev_source)
     train = make_examples(known, rows.dataset, loaded.tokenizer, settings)
     dev = make_examples(known, dev_rows.dataset, loaded.tokenizer, settings) if dev_rows else None
-    plan = Plan(known, tuning, settings, loaded, learner, out, data, parameter_report(learner))
-    plan.choice = chosen
+    plan = Plan(known, tuning, settings, loaded, learner, out, data, parameter_report(learner), choice=chosen)
     plan.notes += _notes(plan)
     return Ready(plan, encoder, train, dev)
 
@@ -103,8 +103,24 @@ def _notes(plan: Plan) -> list[str]:
     frozen = plan.tuning.frozen_blocks(plan.encoder.model.config.num_hidden_layers)
     layers = plan.encoder.model.heads[plan.task.name].config["fuse_layer"] or []
     low = [layer for layer in layers if layer <= frozen]
-    if low and plan.tuning.name != "features":
+    if low and not plan.tuning.on_states:
         notes.append(f"Fuse layer {low[0]} lies in the frozen part (layers 0 to {frozen}): its states do not change.")
+    if plan.tuning.on_states and (unused := _unused(plan.settings)):
+        notes.append(f"Nothing comes of {unused}: the encoder runs once, and a head learns on its states.")
     if "dev" not in plan.data:
         notes.append("There are no dev data, so the weights of the last step are kept; name some with --dev.")
     return notes
+
+
+def _unused(settings: Settings) -> str:
+    """Options for Trainer that were asked for, as they are typed."""
+    asked = {
+        "--micro-batch": settings.micro_batch_size not in (None, settings.batch_size),
+        "--warmup": settings.warmup != Settings.warmup,
+        "--patience": settings.patience != Settings.patience,
+        "--every": settings.every is not None,
+        "--gradient-checkpointing": settings.gradient_checkpointing,
+        "--compile": settings.compile,
+        "--report-to": settings.report_to != "none",
+    }
+    return ", ".join(name for name, is_asked in asked.items() if is_asked)

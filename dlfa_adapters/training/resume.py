@@ -7,8 +7,8 @@ from typing import Any
 
 from dlfa_adapters.errors import RunError
 from dlfa_adapters.runs import Run, read_run
-from dlfa_adapters.training.checkpoints import work_folder
-from dlfa_adapters.training.distributed import is_main
+from dlfa_adapters.training.checkpoints import last_whole, work_folder
+from dlfa_adapters.training.distributed import is_main, wait_for_everyone
 from dlfa_adapters.training.plan import PYTHON_OBJECTS, Source
 
 
@@ -28,6 +28,16 @@ def identity_of(request: dict[str, Any], encoder: str, data: dict[str, Any]) -> 
         data: Descriptions of the data, with their fingerprints.
     """
     return dict(json.loads(json.dumps({"request": request, "encoder": encoder, "data": data})))
+
+
+def last_checkpoint(folder: Path, resume: bool) -> Path | None:
+    """The last whole checkpoint of a training that is resumed, in every process; None where none is."""
+    wait_for_everyone()  # until the main process has written the plan
+    if not resume:
+        return None
+    found = last_whole(folder) if is_main() else None  # which deletes what was cut short
+    wait_for_everyone()
+    return found if is_main() else last_whole(folder)
 
 
 def run_of(out: Path, training_id: str) -> Run | None:

@@ -5,30 +5,30 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from transformers import TrainerState
 
 from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.evaluation.progress import Progress
+from dlfa_adapters.fusion import Fusion
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.runs.folder import check_free, remove_drafts
 from dlfa_adapters.training.auto_layer import LayerChoice
-from dlfa_adapters.training.checkpoints import has_plan, last_whole, read_plan, work_folder, write_plan
+from dlfa_adapters.training.checkpoints import has_plan, read_plan, work_folder, write_plan
 from dlfa_adapters.training.distributed import is_main, wait_for_everyone, world_size
 from dlfa_adapters.training.features import train_features
 from dlfa_adapters.training.finish import Outcome, write_training_run
 from dlfa_adapters.training.plan import PYTHON_OBJECTS, Plan, Source, default_source
 from dlfa_adapters.training.prepare import Ready, prepare
-from dlfa_adapters.training.resume import as_text, check_same, identity_of, run_of
+from dlfa_adapters.training.resume import as_text, check_same, identity_of, last_checkpoint, run_of
 from dlfa_adapters.training.settings import make_settings, resolve, training_arguments
 from dlfa_adapters.training.trainer import FullTrainer, ModularTrainer, dev_scores, patience_is_over
 from dlfa_adapters.tuning import default_tuning, get_tuning
 
 logger = logging.getLogger(__name__)
-
-Progress = Callable[[str, int, int], None]
-"""Called with a stage, how many of its steps were just done, and how many it has in all."""
 
 
 def train(
@@ -84,7 +84,7 @@ def train(
     out = Path(out or f"runs/{task}-{method.name}")
     report = progress or (lambda stage, done, total: None)
     check_free(out)
-    if method.name == "features" and world_size() > 1:
+    if method.on_states and world_size() > 1:
         raise ConfigError("--tuning features runs in one process; start it without torchrun or accelerate launch.")
     request = {
         "task": task,
@@ -110,6 +110,8 @@ def train(
         check_same(before, identity, out)
     training_id = str(before["id"]) if before else uuid.uuid4().hex
     folder = work_folder(out)
+    if not before and has_plan(out):
+        plan.notes.append(f"A training of {out} that was cut short begins anew; --resume {out} would have gone on.")
     if is_main() and not before:
         write_plan(folder, {"id": training_id, **identity, "chosen": plan.choice and plan.choice.to_dict()})
     if on_start is not None:
@@ -120,7 +122,7 @@ def train(
         for note in plan.notes:
             logger.warning(note)
     began = time.monotonic()
-    if method.name == "features":
+    if method.on_states:
         outcome = _features(ready, folder / "states", report)
     else:
         outcome = _steps(ready, folder, before is not None, report)
@@ -173,17 +175,14 @@ def _steps(ready: Ready, folder: Path, resume: bool, report: Progress) -> Outcom
     """Train with Trainer, from the last whole checkpoint where there is one."""
     plan, settings, has_dev = ready.plan, ready.plan.settings, ready.dev is not None
     head = plan.encoder.model.heads[plan.task.name]
+    for module in plan.model.modules():
+        if settings.compile and isinstance(module, Fusion):
+            module.compile(dynamic=True)
+    total = settings.steps(len(ready.train.rows))
+    if settings.every is not None:  # one evaluation there must be
+        settings = replace(settings, every=min(settings.every, total))
     args = training_arguments(settings, folder, has_dev=has_dev, find_unused=max(head.indices) < head.num_layers)
-    wait_for_everyone()  # until the main process has written the plan
-    checkpoint = None
-    if resume:
-        if is_main():
-            last_whole(folder)  # deletes what was cut short
-        wait_for_everyone()
-        checkpoint = last_whole(folder)
-    total = settings.max_steps
-    if total < 0:
-        total = -(-len(ready.train.rows) // settings.batch_size) * (settings.epochs or 1)
+    checkpoint = last_checkpoint(folder, resume)
     state = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")) if checkpoint else TrainerState()
     report("Training", state.global_step, total)
     make = ModularTrainer if plan.tuning.saved == "adapters" else FullTrainer

@@ -55,7 +55,7 @@ class Settings:
         every: Evaluate and write a checkpoint every so many steps; None: after each epoch.
         precision: `fp32`, `bf16` or `fp16`.
         gradient_checkpointing: Compute activations again in the backward pass: less memory, a third more time.
-        compile: Use `torch.compile`.
+        compile: Use `torch.compile` for the fusion; all of a model of adapters would take minutes.
         report_to: Where curves go, as for Transformers: `none`, `tensorboard`, `wandb`.
         seed: Of first weights, order of batches, and dropout.
     """
@@ -104,6 +104,10 @@ class Settings:
         )
         return {"fuse_layer": layers, **{name: getattr(self, name) for name in names}}
 
+    def steps(self, rows: int) -> int:
+        """Steps in all, of a training on so many rows."""
+        return self.max_steps if self.max_steps > 0 else -(-rows // self.batch_size) * (self.epochs or 1)
+
     def as_dict(self) -> dict[str, Any]:
         """For a JSON file; `make_settings(**settings)` reads it again."""
         return asdict(self)
@@ -150,11 +154,13 @@ def resolve(settings: Settings, tuning: Tuning) -> Settings:
     gpu = torch.cuda.is_available()
     if settings.precision == "fp16" and not gpu:
         raise ConfigError("precision fp16 needs a GPU; type --precision bf16 or fp32.")
-    if settings.within and (tuning.name != "features" or settings.classifier != "linear"):
+    if tuning.on_states and settings.precision not in (None, "fp32"):
+        raise ConfigError("--tuning features computes in fp32; leave --precision out.")
+    if settings.within and (not tuning.on_states or settings.classifier != "linear"):
         raise ConfigError("--within needs --tuning features with a linear classifier; leave it out.")
     defaults, given_rate = tuning.defaults_for(settings.classifier), settings.learning_rate
     head_rate = given_rate if given_rate and defaults.head_learning_rate == defaults.learning_rate else None
-    bf16 = gpu and torch.cuda.is_bf16_supported() and tuning.name != "features"
+    bf16 = gpu and torch.cuda.is_bf16_supported() and not tuning.on_states
     share = settings.batch_size // world_size()
     resolved = replace(
         settings,
@@ -184,7 +190,9 @@ def accumulation_steps(settings: Settings) -> int:
     return settings.batch_size // at_once
 
 
-def training_arguments(settings: Settings, folder: Path, *, has_dev: bool, find_unused: bool) -> Any:
+def training_arguments(
+    settings: Settings, folder: Path, *, has_dev: bool, find_unused: bool, compile_model: bool = False
+) -> Any:
     """The `TrainingArguments` of resolved settings.
 
     Args:
@@ -192,6 +200,7 @@ def training_arguments(settings: Settings, folder: Path, *, has_dev: bool, find_
         folder: Where checkpoints go.
         has_dev: Whether there are dev data, on which the best checkpoint is chosen.
         find_unused: Whether some parameters get no gradient.
+        compile_model: Whether Trainer compiles the whole model.
     """
     from transformers import TrainingArguments
 
@@ -222,7 +231,7 @@ def training_arguments(settings: Settings, folder: Path, *, has_dev: bool, find_
         fp16=settings.precision == "fp16",
         gradient_checkpointing=settings.gradient_checkpointing,
         gradient_checkpointing_kwargs={"use_reentrant": False} if settings.gradient_checkpointing else None,
-        torch_compile=settings.compile,
+        torch_compile=compile_model,
         ddp_find_unused_parameters=find_unused,
         ddp_backend="gloo" if not gpu and world_size() > 1 else None,
         use_cpu=not gpu,

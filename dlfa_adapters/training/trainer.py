@@ -9,6 +9,7 @@ import torch
 from transformers import PrinterCallback, Trainer, TrainerCallback
 
 from dlfa_adapters.heads import AdapterTrainer
+from dlfa_adapters.library_log import without_lines
 from dlfa_adapters.training.checkpoints import prune, seal
 from dlfa_adapters.training.dataset import Collator, Examples, SameLengthSampler
 from dlfa_adapters.training.distributed import wait_for_everyone
@@ -18,6 +19,8 @@ from dlfa_adapters.training.settings import Settings
 from dlfa_adapters.tuning import frozen_modules
 
 logger = logging.getLogger(__name__)
+
+_SECOND_NAME = "prompt_tuning.base_model_embeddings.weight"
 
 
 class TrainingMixin:
@@ -42,10 +45,10 @@ class TrainingMixin:
         pad_token_id: int | None,
         train: Examples,
         dev: Examples | None,
-        on_step: Callable[[int], None] | None = None,
+        on_step: Callable[[int], None],
     ) -> None:
         self.settings, self.frozen = settings, frozen_modules(model)
-
+        self.learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
         super().__init__(  # type: ignore[call-arg]
             model,
             args,
@@ -82,6 +85,16 @@ class TrainingMixin:
         check_loss(model, inputs, loss.detach(), self.state.global_step + 1)
         return result
 
+    def training_step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """Forward and backward. Gradients must be finite; looked at before Trainer scales all of them by their norm.
+
+        With fp16 they may not be: the scaler then leaves the step out.
+        """
+        loss = super().training_step(*args, **kwargs)  # type: ignore[misc]
+        if self.accelerator.sync_gradients and not self.args.fp16:
+            check_gradients(self.model, self.state.global_step + 1, self.learning)
+        return loss
+
     def floating_point_ops(self, inputs: Any) -> int:
         """Not counted: nobody reads the number, and Trainer walks through all parameters for it in every step."""
         return 0
@@ -99,36 +112,34 @@ class TrainingMixin:
             prune(folder, self.state.best_model_checkpoint)
         wait_for_everyone()
 
-    def patience_is_over(self: Any) -> bool:
-        """Whether the scores on dev so far would have stopped the training."""
-        return patience_is_over(self.state, self.settings.patience)
-
 
 class FullTrainer(TrainingMixin, Trainer):
     """Trains a whole model; checkpoints hold all of it."""
+
+    def _issue_warnings_after_load(self, load_result: Any) -> None:
+        """Not of the word embeddings, which adapters lists a second time, as the base of prompt tuning."""
+        missing = [name for name in load_result.missing_keys if not name.endswith(_SECOND_NAME)]
+        super()._issue_warnings_after_load(load_result._replace(missing_keys=missing))
 
 
 class ModularTrainer(TrainingMixin, AdapterTrainer):
     """Trains adapters and heads; checkpoints hold those."""
 
+    def _load_best_model(self) -> None:
+        """The weights of the best step in place of the last one's, as they were asked for."""
+        with without_lines("adapters.loading", "Overwriting existing adapter", "Overwriting existing head"):
+            super()._load_best_model()
+
 
 class _EachStep(TrainerCallback):
-    """Progress, early stopping from the scores in the state (which checkpoints keep), and a look at the gradients."""
+    """Progress, and early stopping from the scores in the state, which checkpoints keep."""
 
-    def __init__(self, settings: Settings, on_step: Callable[[int], None] | None) -> None:
+    def __init__(self, settings: Settings, on_step: Callable[[int], None]) -> None:
         self.settings, self.on_step = settings, on_step
-        self.learning: list[torch.nn.Parameter] = []
-
-    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
-        """Gradients must be finite; with fp16 they may not be, the scaler then leaves the step out."""
-        if not args.fp16:
-            self.learning = self.learning or [p for p in model.parameters() if p.requires_grad]
-            check_gradients(model, state.global_step + 1, self.learning)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Report a step."""
-        if self.on_step is not None:
-            self.on_step(1)
+        self.on_step(1)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float], **kwargs: Any) -> None:
         """Loss and dev scores go to the log as well."""

@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,10 @@ def tune(
         ConfigError: If there are no dev data, or an option is both given and searched.
     """
     space = {name: list(values) for name, values in (grid or BETO_GRID).items()}
-    out, count = Path(out), trials or _size(space)
+    out, count = Path(out), trials or prod(map(len, space.values()))
     _check(space, sampler, options, out)
     options = {**options, "seed": seed}
+    study = _study(space, sampler, seed)
     folder = out.absolute().with_name(f"{out.name}.tune")
     _open(folder, {"task": task, "space": space, "sampler": sampler, "options": options})
     done: list[Trial] = []
@@ -100,12 +102,16 @@ def tune(
             on_trial(result, count)
         return result.score
 
-    study = _study(space, sampler, seed)
     study.optimize(objective, n_trials=count)
     best = max(done, key=lambda trial: trial.score)
-    return TuneResult(
-        done, best, _keep(folder, best, out, lambda: _train(task, best, folder, {**options, "seed": seed}))
-    )
+    found = folder / f"trial-{best.number}"
+    if not (found / "run.json").is_file():  # a crash in between
+        _train(task, best.number, best.options, folder, options)
+    if out.exists():
+        shutil.rmtree(out)
+    found.rename(out)
+    shutil.rmtree(folder)
+    return TuneResult(done, best, read_run(out))
 
 
 def _check(space: dict[str, list[Any]], sampler: str, options: dict[str, Any], out: Path) -> None:
@@ -129,18 +135,11 @@ def _open(folder: Path, search: dict[str, Any]) -> None:
         write_json(record, {"identity": identity})
 
 
-def _size(space: dict[str, list[Any]]) -> int:
-    size = 1
-    for values in space.values():
-        size *= len(values)
-    return size
-
-
 def _study(space: dict[str, list[Any]], sampler: str, seed: int) -> Any:
     try:
         import optuna
     except ImportError as error:
-        raise MissingExtraError("dlfa tune needs Optuna; type: pip install 'dlfa-adapters[tune]'") from error
+        raise MissingExtraError("dlfa tune needs Optuna; type: pip install 'dlfa-adapters[tune]'.") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     chosen = (
         optuna.samplers.GridSampler(space, seed=seed) if sampler == "grid" else optuna.samplers.TPESampler(seed=seed)
@@ -155,7 +154,7 @@ def _trial(task: str, number: int, chosen: dict[str, Any], folder: Path, options
         saved = json.loads(record.read_text("utf-8"))
         if saved["options"] == chosen:
             return Trial(number, chosen, saved["score"])
-    trial = _train(task, Trial(number, chosen, 0.0), folder, options)
+    trial = _train(task, number, chosen, folder, options)
     write_json(record, {"options": chosen, "score": trial.score})
     for other in folder.glob("trial-*.json"):  # only the best so far keeps its weights
         if json.loads(other.read_text("utf-8"))["score"] < trial.score:
@@ -165,23 +164,10 @@ def _trial(task: str, number: int, chosen: dict[str, Any], folder: Path, options
     return trial
 
 
-def _train(task: str, trial: Trial, folder: Path, options: dict[str, Any]) -> Trial:
-    out = folder / f"trial-{trial.number}"
-    run = train(task, out=out, resume="auto", **options, **trial.options)
+def _train(task: str, number: int, chosen: dict[str, Any], folder: Path, options: dict[str, Any]) -> Trial:
+    run = train(task, out=folder / f"trial-{number}", resume="auto", **options, **chosen)
     metrics = run.config["metrics"]["dev"]
     if metrics is None:
         raise ConfigError("A search needs dev data in the source language; name some with --dev.")
     score = metrics if isinstance(metrics, float) else next(iter(metrics.values()))
-    return Trial(trial.number, trial.options, score)
-
-
-def _keep(folder: Path, best: Trial, out: Path, again: Callable[[], Trial]) -> Run:
-    """Put the run of the best trial where it belongs."""
-    found = folder / f"trial-{best.number}"
-    if not (found / "run.json").is_file():  # a crash in between
-        again()
-    if out.exists():
-        shutil.rmtree(out)
-    found.rename(out)
-    shutil.rmtree(folder)
-    return read_run(out)
+    return Trial(number, chosen, score)

@@ -41,12 +41,14 @@ class Tuning(ABC):
         summary: One line for lists.
         defaults: Training options where the user gives none.
         saved: What a run of it keeps.
+        on_states: Whether the encoder is frozen and runs once, and heads learn on its states.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     defaults: ClassVar[Defaults]
     saved: ClassVar[Saved]
+    on_states: ClassVar[bool] = False
 
     def __init__(self, argument: str | None = None) -> None:
         self.argument = argument

@@ -19,6 +19,7 @@ class Features(Tuning):
     summary: ClassVar[str] = "the encoder is frozen and runs once; fusion and classifier learn on its states"
     defaults: ClassVar[Defaults] = Defaults(learning_rate=3e-3, head_learning_rate=3e-3, epochs=10, gate="attention")
     saved: ClassVar[Saved] = "head"
+    on_states: ClassVar[bool] = True
 
     def __init__(self, argument: str | None = None) -> None:
         super().__init__(argument)

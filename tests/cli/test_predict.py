@@ -68,6 +68,8 @@ def test_lines_of_a_file_and_of_stdin(folder, tmp_path):
     from_stdin = json.loads(ask(folder, "--json", input="Anna met Bob.\n\nRome \u2028 x\n").stdout)
     assert from_file == from_stdin
     assert [row["text"] for row in from_file] == ["Anna met Bob.", "", "Rome \u2028 x"]
+    for dash in (["-"], ["--file", "-"]):
+        assert json.loads(ask(folder, *dash, "--json", input="Anna met Bob.\n\nRome \u2028 x\n").stdout) == from_file
 
 
 def test_a_language_decides_about_characters(folder):

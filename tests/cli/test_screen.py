@@ -11,6 +11,12 @@ from dlfa_cli import screen
 from dlfa_cli.evaluate import print_table
 
 
+def test_the_command_to_type_next_shows_how_a_pair_is_given():
+    assert screen.predict_command("runs/ner", "ner") == 'dlfa predict runs/ner "…"'
+    assert screen.predict_command("runs/x", "xnli") == r"dlfa predict runs/x $'…\t…'"
+    assert screen.predict_command("my runs/x", "ner") == """dlfa predict 'my runs/x' "…\""""
+
+
 def console(width=80, terminal=False):
     return Console(file=io.StringIO(), width=width, force_terminal=terminal, color_system=None, highlight=False)
 

@@ -36,6 +36,15 @@ def test_counts(tmp_path):
     }
 
 
+@pytest.mark.parametrize("text", ["text,label\nI like it,good\n", "Anna;B-PER\nmet;O\n"])
+def test_a_csv_file_is_not_taken_for_plain_text(text, tmp_path):
+    path = put(tmp_path, text, "mood.csv")
+    with pytest.raises(DataError, match="expected columns with a TAB between them, but this is a CSV file; save it"):
+        check_data(path)
+    assert check_data(path, "text").items == 2
+    assert check_data(put(tmp_path, text.replace(",", "\t").replace(";", "\t"), "mood.csv")).labels  # by its content
+
+
 def test_classification_counts(tmp_path):
     check = check_data(put(tmp_path, "a b\tc\tneutral\nd\te f\tneutral\ng\th\t-\n"))
     assert (check.format, check.kind, check.unit, check.items, check.words) == (

@@ -31,6 +31,13 @@ from dlfa_adapters.tasks import get_task
         ("german/val_labels.txt", ("und", None)),
         ("README.md", ("und", None)),
         ("training.tsv", ("und", None)),
+        ("dishes-de.tsv", ("de", None)),
+        ("my_dishes_sw.conll", ("sw", None)),
+        ("news.2024.zh.txt", ("zh", None)),
+        ("dishes-swh_Latn.tsv", ("swh_Latn", None)),
+        ("dishes-v2.tsv", ("und", None)),
+        ("dishes-xx.tsv", ("und", None)),
+        ("my-ner.tsv", ("und", None)),
     ],
 )
 def test_describe(path, wanted):

@@ -3,6 +3,7 @@
 import logging
 
 import pytest
+from tokenizers.processors import TemplateProcessing
 
 from dlfa_adapters.data.batching import pad_batch
 from dlfa_adapters.data.pairs import TruncationCounts, encode_texts
@@ -43,6 +44,15 @@ def test_single_texts_empty_texts_and_no_texts():
     assert [item.input_ids for item in items] == [[2, 4, 3], [2, 3]]
     assert counts.n_truncated == 0
     assert encode_texts(wordpiece(), []) == ([], TruncationCounts())
+
+
+def test_something_stands_for_a_text_without_any_piece():
+    bare = wordpiece()
+    bare.backend_tokenizer.post_processor = TemplateProcessing(single="$A", pair="$A $B:1", special_tokens=[])
+    items, _ = encode_texts(bare, ["", "Anna"])
+    assert items == [([1], [0]), ([4], [0])]
+    items, _ = encode_texts(bare, ["", ""], ["Bob", "\u200b"])
+    assert items == [([6], [1]), ([1], [0])]
 
 
 def test_lone_surrogates_do_not_crash():

@@ -233,6 +233,11 @@ def test_folder_or_missing_file(tmp_path):
         DataError, match=r"expected a file, but this is a folder; name one of its files, e\.g\. .*test-en"
     ):
         read_file(tmp_path)
+    (tmp_path / "de").mkdir()
+    put(tmp_path / "de", BASE).rename(tmp_path / "de" / "inner.tsv")
+    (tmp_path / "test-en.tsv").unlink()
+    with pytest.raises(DataError, match=r"e\.g\. .*inner\.tsv"):
+        read_file(tmp_path)
     with pytest.raises(DataError, match="expected a file, but there is none of this name"):
         read_file(tmp_path / "none.tsv")
 

@@ -54,6 +54,15 @@ def test_xtreme_folder_by_task_split_and_languages(xtreme):
     assert load_data(xtreme / "panx", task="ner", split="train").num_rows == 1
 
 
+def test_data_without_labels_are_told_where_one_stands(tmp_path):
+    (tmp_path / "plain.txt").write_text("I like it\nAwful\n", "utf-8")
+    with pytest.raises(DataError, match="but '0' has none; it stands behind the text, with a TAB between them"):
+        load_data(tmp_path / "plain.txt", split="train")
+    (tmp_path / "words.tsv").write_text("Anna\nmet\n\nRome\n", "utf-8")
+    with pytest.raises(DataError, match="words only; it stands behind the word, with a TAB between them"):
+        load_data(tmp_path / "words.tsv", split="dev")
+
+
 def test_xtreme_withholds_the_labels_of_tests(xtreme):
     with pytest.raises(DataError, match=r"expected a tag for every word, but there are words only .* use split='dev'"):
         load_data(xtreme, task="ner", split="test")
@@ -68,6 +77,8 @@ def test_missing_languages_and_splits_are_named(xtreme):
         load_data(put(xtreme, "empty/x.md", "").parent, split="test")
     with pytest.raises(DataError, match="expected the split train, dev or test, but got 'validation'"):
         load_data(xtreme, split="validation")
+    with pytest.raises(DataError, match="expected a file or a folder, but there is none of this name"):
+        load_data(xtreme / "pan-x", task="ner")
 
 
 def test_universal_dependencies_folder(tmp_path):

@@ -191,7 +191,7 @@ class Shell:
         line = shlex.join([program, *arguments])
         for extras in re.findall(r"\[([\w,-]+)\]", line):
             assert set(extras.split(",")) <= self.extras, f"{line}: the project has the extras {sorted(self.extras)}"
-        if (program == "pip" and arguments[0] in ("install", "download")) or arguments[:2] == ["-m", "venv"]:
+        if (program == "pip" and arguments[0] in ("install", "wheel")) or arguments[:2] == ["-m", "venv"]:
             return
         if program in ("pytest", "ruff", "mypy", "mkdocs"):
             paths = [word.split("::")[0] for word in arguments if "/" in word and not word.startswith("-")]

@@ -237,6 +237,8 @@ def test_compare_says_what_to_type(run, data, dlfa, refuse, tmp_path):
     assert "add --data" in refuse("compare", run, run)
     dlfa("evaluate", run, "--data", data, "--out", tmp_path / "one")
     assert "leave --data out" in refuse("compare", tmp_path / "one", run, "--data", data)
+    assert f"{run} is not one; type: dlfa evaluate {run}" in refuse("compare", tmp_path / "one", run)
+    assert "There is no run folder" in refuse("compare", run, tmp_path / "none")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import torch
 
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.evaluation.batches import batch_logits
-from dlfa_adapters.evaluation.fast import cast_encoder, load_fast
+from dlfa_adapters.evaluation.fast import cast, load_fast
 from dlfa_adapters.evaluation.load import load_run
 from dlfa_adapters.training import train
 
@@ -24,22 +24,49 @@ def run(tiny_folder, tmp_path_factory):
     )  # fmt: skip
 
 
-def test_bf16_is_for_the_encoder_alone(run):
+def test_bf16_is_for_all_but_the_batch_norm(run):
     want, tagger = load_run(run).predict(SENTENCES), load_fast(run, precision="bf16")
-    head = {id(p) for p in tagger.model.heads["ner"].parameters()}
-    dtypes = {(id(p) in head, p.dtype) for p in tagger.model.parameters()}
-    assert dtypes == {(True, torch.float32), (False, torch.bfloat16)}
+    wide = {name for name, p in tagger.model.named_parameters() if p.dtype == torch.float32}
+    assert len(wide) == 8  # two branches, two norms each
+    assert all(".norm" in name and name.startswith("heads.ner.fusion.") for name in wide)
+    assert {p.dtype for name, p in tagger.model.named_parameters() if name not in wide} == {torch.bfloat16}
     got = tagger.predict(SENTENCES)
     assert [len(tags) for tags in got] == [len(words) for words in SENTENCES]
     assert sum(a == b for x, y in zip(got, want, strict=True) for a, b in zip(x, y, strict=True)) >= 0.9 * 78
     assert len({tag for tags in want for tag in tags}) > 1
 
 
-def test_the_head_keeps_its_weights(run):
+def test_the_norms_keep_what_they_know(run):
+    def of_norms(model):
+        state = model.heads["ner"].state_dict()
+        return {name: value.clone() for name, value in state.items() if ".norm" in name}
+
     model = load_run(run).model
-    before = {name: value.clone() for name, value in model.heads["ner"].state_dict().items()}
-    cast_encoder(model, torch.bfloat16)
-    torch.testing.assert_close(dict(model.heads["ner"].state_dict()), before, rtol=0, atol=0)
+    before = of_norms(model)
+    assert before
+    cast(model, torch.bfloat16)
+    torch.testing.assert_close(of_norms(model), before, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    "head", [{"fusion": "last"}, {"fusion": "scalar_mix", "classifier": "bilstm"}, {"norm": "layer"}, {"norm": "none"}]
+)
+def test_every_head_computes_in_bf16(head, tiny_folder, tmp_path):
+    data = [(["Anna", "met", "Bob"], ["B-PER", "O", "B-PER"]), (["far"], ["O"])] * 4
+    made = train(
+        "ner",
+        train_data=data,
+        language="en",
+        model=str(tiny_folder),
+        dev_data=data,
+        tuning="features",
+        epochs=1,
+        out=tmp_path / "run",
+        **head,
+    )
+    tagger = load_fast(made, precision="bf16")
+    assert {p.dtype for p in tagger.model.parameters()} == {torch.bfloat16}
+    assert [len(tags) for tags in tagger.predict(SENTENCES)] == [len(words) for words in SENTENCES]
 
 
 @pytest.mark.usefixtures("no_shape_checks")

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from dlfa_adapters.errors import ConfigError
-from dlfa_adapters.evaluation.intervals import draw_again, generator, interval, p_value, resampled_sums
+from dlfa_adapters.evaluation.intervals import (
+    FEW,
+    draw_again,
+    few_items,
+    generator,
+    interval,
+    p_value,
+    resampled_sums,
+)
 
 
 def accuracy_samples(right, items, resamples=1000, seed=0):
@@ -115,3 +123,9 @@ def test_no_items():
 def test_bad_options(call, message):
     with pytest.raises(ConfigError, match=message):
         call()
+
+
+def test_few_items_are_named():
+    assert few_items([("en", FEW), ("de", 1000), ("yo", 1)]) == []
+    [said] = few_items([("en", 40), ("de", 2), ("sw", FEW - 1)])
+    assert said == "Fewer than 30 items in de (2), sw (29): intervals are too narrow there, and p-values too small."

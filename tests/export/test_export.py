@@ -20,7 +20,7 @@ TAGGED = [(["Anna", "met", "Bob", "in", "Rome"], ["B-PER", "O", "B-PER", "O", "B
 PAIRS = [("Anna met Bob", "far", "neutral"), ("in Rome", "New York is far", "entailment")] * 2
 DATA = {"ner": TAGGED, "xnli": PAIRS}
 SENTENCES = [["Rome"], [], ["New", "York"] * 60, ["", "x" * 400, "\u200b", "</s>", "\ud800"], ["Anna", "met", "Bob"]]
-TEXTS = ["Anna", "", "far " * 90, "Bob met \ud800"], ["met", "Rome", "New York " * 90, ""]
+TEXTS = ["Anna", "", "far " * 90, "Bob met \ud800", ""], ["met", "Rome", "New York " * 90, "", ""]
 
 WITHOUT_TORCH = """
 import json, sys
@@ -31,14 +31,19 @@ print(json.dumps(load(sys.argv[2]).predict(*json.load(sys.stdin))))
 """
 
 
-@pytest.fixture(scope="module", params=["ner full", "ner lora mean", "ner bottleneck last", "xnli features"])
+RUNS = [
+    "ner full", "ner lora pooling=mean", "ner bottleneck pooling=last", "ner full classifier=bilstm", "xnli features",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=RUNS)
 def exported(request, tiny_folder, tmp_path_factory, no_shape_checks):
     """A run, and the file that was made of it."""
-    task, tuning, *pooling = request.param.split()
+    task, tuning, *options = request.param.split()
     folder = tmp_path_factory.mktemp("export")
     run = train(
         task, train_data=DATA[task], language="en", model=str(tiny_folder), tuning=tuning, out=folder / "run",
-        epochs=1, learning_rate=1e-1, batch_size=4, max_length=32, **({"pooling": pooling[0]} if pooling else {}),
+        epochs=1, learning_rate=1e-1, batch_size=4, max_length=32, **dict(option.split("=") for option in options),
     )  # fmt: skip
     return run, export_onnx(run, folder / "onnx" / "model.onnx")
 

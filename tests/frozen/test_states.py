@@ -1,8 +1,10 @@
 """States of a frozen encoder: those of the model, in the order of the windows, whatever the batching."""
 
+import copy
+
 import torch
 
-from dlfa_adapters.frozen import compute_states
+from dlfa_adapters.frozen import StreamedStates, compute_states
 
 
 def test_states_are_the_models_and_in_order(encoder, tagged):
@@ -67,6 +69,16 @@ def test_a_batch_without_padding_is_the_padded_one(tagged):
     torch.testing.assert_close(
         batch.states @ batch.mean, (expected.sum(2) / mask.sum(1, keepdim=True)).transpose(1, 2), rtol=0, atol=1e-6
     )
+
+
+def test_states_too_large_for_float16_are_the_same_kept_and_computed_anew(encoder, tagged):
+    model, windows = copy.deepcopy(encoder.model), tagged.windows
+    with torch.no_grad():
+        next(block for _, block in model.iter_layers()).output.LayerNorm.weight[3] = 1e5
+    kept, streamed = compute_states(model, windows, 0), StreamedStates(model, windows, 0, tagged.states.layers)
+    everything = range(len(windows))
+    assert kept.tokens_of(everything).max() > torch.finfo(torch.float16).max
+    torch.testing.assert_close(streamed.tokens_of(everything), kept.tokens_of(everything), rtol=1e-2, atol=1e-2)
 
 
 def test_progress_counts_every_window(encoder, tagged):

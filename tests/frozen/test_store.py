@@ -148,8 +148,8 @@ def test_a_full_disk_is_no_place_for_states(tmp_path, encoder, tagged, monkeypat
 
 
 def test_sizes_and_file_names():
-    assert [parse_bytes(text) for text in ("20GB", "1.5 kB", "7", "3MiB")] == [20 * 2**30, 1536, 7, 3 * 2**20]
-    assert [in_bytes(size) for size in (900, 4 * 2**20, 41 * 2**28)] == ["900 B", "4.0 MB", "10.2 GB"]
+    assert [parse_bytes(text) for text in ("20GB", "1.5 kB", "7", "3MiB")] == [20 * 10**9, 1500, 7, 3 * 2**20]
+    assert [in_bytes(size) for size in (900, 7_800, 4 * 10**6, 1024 * 10**7)] == ["900 B", "8 kB", "4.0 MB", "10.2 GB"]
     with pytest.raises(ConfigError, match=r"20GB or 500MB, got 'much'"):
         parse_bytes("much")
     assert file_names(dict.fromkeys(["target-de", "target-../x", "target-/x", "TARGET-de"])) == [

@@ -94,6 +94,7 @@ def test_the_launcher_is_hidden_and_comes_back(monkeypatch):
         ({"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2", "CUDA_VISIBLE_DEVICES": "4,6"}, "6"),
         ({"LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}, None),
         ({"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2", "CUDA_VISIBLE_DEVICES": "4"}, "4"),
+        ({"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2", "CUDA_VISIBLE_DEVICES": ""}, ""),
         ({}, None),
     ],
 )

@@ -113,7 +113,7 @@ def test_only_what_is_missing_is_trained(done, sweep, monkeypatch):
 
     monkeypatch.setattr(compute, "encode", lambda *args: pytest.fail("the states are there"))
     stages, told = [], []
-    options = {"extra": ["gates:1", "mix"], "seeds": 3, "progress": lambda *step: stages.append(step)}
+    options = {"extra": ["gates:1", "mix"], "seeds": 3, "progress": lambda *step: stages.append(step), "compile": True}
     more = sweep(done.folder, within=5.0, note=told.append, **options)
     assert "10 of 18 heads are there already." in told
     assert {stage for stage, _, _ in stages if stage.startswith("Training")} == {"Training 8 heads side by side"}
@@ -166,6 +166,14 @@ def test_after_kill_9_it_goes_on_and_ends_with_the_same_scores(place, sweep, tmp
 @pytest.fixture(scope="module")
 def whole(sweep, tmp_path_factory):
     return sweep(tmp_path_factory.mktemp("whole") / "sweep")
+
+
+def test_the_same_encoder_in_another_place_goes_on(whole, sweep):
+    plan = whole.folder / "plan.json"
+    plan.write_text(plan.read_text("utf-8").replace('"origin": "', '"origin": "was elsewhere: '), "utf-8")
+    stages = []
+    sweep(whole.folder, progress=lambda *step: stages.append(step[0]))
+    assert not any("side by side" in stage for stage in stages)
 
 
 def test_a_damaged_training_is_trained_again(whole, sweep):

@@ -85,6 +85,12 @@ def test_a_harmed_run_is_one_sentence(run, harm, message):
     assert "\n" not in str(caught.value)
 
 
+def test_a_folder_of_runs_names_some(run):
+    (run.folder.parent / "other").mkdir()
+    with pytest.raises(RunError, match=f"has no run.json; of the runs in it type one: {run.folder}"):
+        read_run(run.folder.parent)
+
+
 def test_no_folder_at_all(tmp_path):
     with pytest.raises(RunError, match="There is no run folder"):
         read_run(tmp_path / "nothing")

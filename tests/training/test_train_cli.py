@@ -77,6 +77,8 @@ def test_every_fusion(fusion, tuning, dlfa, files):
         "-t", tuning, "--epochs", 1, "--out", files / fusion,
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
+    assert f"Head: {fusion}, " in done.stderr
+    assert ", gate" not in done.stderr  # none of these has one
     assert dlfa("predict", files / fusion, "Anna").exit_code == 0
 
 
@@ -89,3 +91,25 @@ def test_refusals(dlfa, tmp_path):
     ):
         with pytest.raises(error, match=message):
             dlfa(*arguments)
+
+
+def test_resume_takes_no_other_options(dlfa, tmp_path):
+    with pytest.raises(ConfigError, match="goes on with the options of the beginning; leave out --epochs, --lr"):
+        dlfa("train", "--resume", tmp_path / "run", "--epochs", 3, "--lr", 0.1)
+
+
+def test_beginning_anew_is_told(dlfa, files):
+    given = ("train", "ner", "--train", files / "train.conll", "--labels", "data", "-t", "lora", "--max-steps", 1)
+    cut_short = files / "run.training"
+    cut_short.mkdir()
+    (cut_short / "training.json").write_text("{}")
+    done = dlfa(*given, "--out", files / "run")
+    assert f"A training of {files / 'run'} that was cut short begins anew; --resume {files / 'run'}" in done.stderr
+    assert "begins anew" not in dlfa(*given, "--out", files / "other").stderr
+
+
+def test_predict_takes_one_language_adapter(dlfa, files):
+    dlfa("train", "ner", "--train", files / "train.conll", "--labels", "data", "-t", "lora", "--max-steps", 1,
+         "--out", files / "run")  # fmt: skip
+    with pytest.raises(ConfigError, match="takes one folder, got sw=adapters/sw; type --language-adapter adapters/sw"):
+        dlfa("predict", files / "run", "--language-adapter", "sw=adapters/sw", "Anna")

@@ -186,6 +186,12 @@ def test_bf16_learns_and_reloads(tuning, start, tmp_path):
     assert run.config["training"]["precision"] == "bf16"
 
 
+def test_a_training_that_ends_before_its_first_evaluation_is_evaluated_at_the_end(start, tmp_path):
+    run, _ = start("ner", tmp_path / "run", "full", fuse_layer=2, max_steps=3, every=500)
+    assert run.config["training"]["best"] == "step 3"
+    assert run.config["metrics"]["dev"] == {"en": run.config["training"]["dev_scores"][0]}
+
+
 def test_a_loss_that_is_not_finite_names_step_and_layer(start, tmp_path, monkeypatch):
     from transformers.models.bert.modeling_bert import BertIntermediate
 
@@ -203,10 +209,11 @@ def test_a_loss_that_is_not_finite_names_step_and_layer(start, tmp_path, monkeyp
         start("ner", tmp_path / "run", "full", fuse_layer=2, batch_size=2, dev_data="none")
 
 
-def test_a_gradient_that_is_not_finite_names_step_and_parameter(start, tmp_path):
+@pytest.mark.parametrize("factor", ["inf", "nan"])
+def test_a_gradient_that_is_not_finite_names_step_and_parameter(factor, start, tmp_path):
     def spoil(plan):
         parameter = plan.model.heads["ner"].inner[-1].weight
-        parameter.register_hook(lambda grad: grad * float("inf"))
+        parameter.register_hook(lambda grad: grad * float(factor))
 
     with pytest.raises(NotFiniteError, match=r"gradient of heads\.ner\.inner\.1\.weight is not finite at step 1"):
         start("ner", tmp_path / "run", "full", fuse_layer=2, max_steps=1, dev_data="none", on_start=spoil)

@@ -89,7 +89,7 @@ def test_the_grid_of_the_paper():
     assert BETO_GRID == {"learning_rate": (2e-5, 3e-5, 5e-5), "batch_size": (16, 32), "epochs": (3, 4)}
 
 
-def test_refusals(search, monkeypatch):
+def test_refusals(search, monkeypatch, tmp_path):
     with pytest.raises(ConfigError, match="epochs is both given and searched for"):
         search(epochs=3)
     with pytest.raises(ConfigError, match="sampler must be one of grid, tpe"):
@@ -98,20 +98,22 @@ def test_refusals(search, monkeypatch):
         search(dev_data="none", grid={"learning_rate": [1e-3]}, epochs=1)
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'dlfa-adapters\[tune\]'"):
-        search()
+        search(out=tmp_path / "other")
+    assert not (tmp_path / "other.tune").exists()
 
 
-def test_the_command(items, tiny_folder, tmp_path):
+def test_the_command(items, tiny_folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     text = "\n".join("".join(f"{w}\t{t}\n" for w, t in zip(*s, strict=True)) for s in items["ner"])
     (tmp_path / "train-en.tsv").write_text(text, "utf-8")
     file = str(tmp_path / "train-en.tsv")
     done = CliRunner().invoke(
         app,
         ["tune", "ner", "--train", file, "--dev", file, "-m", str(tiny_folder), "-t", "features", "-k", "2",
-         "--head-lr", "0.01", "--head-lr", "0.001", "--epochs", "1", "--out", str(tmp_path / "best")],
+         "--head-lr", "0.01", "--head-lr", "0.001", "--epochs", "1"],
         catch_exceptions=False,
     )  # fmt: skip
     assert done.exit_code == 0
     assert "Scores on dev data" in done.stdout
     assert "0.01" in done.stdout
-    assert (tmp_path / "best" / "run.json").is_file()
+    assert (tmp_path / "runs" / "ner-tuned" / "run.json").is_file()

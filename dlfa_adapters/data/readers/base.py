@@ -143,6 +143,6 @@ class Read(Generic[Item]):
     separator: str = "\t"
 
 
-def shown(text: str, limit: int = 60) -> str:
+def shown(text: str) -> str:
     """A piece of a file for an error text: quoted, escaped and short."""
-    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+    return repr(text if len(text) <= 60 else text[:59] + "…")

@@ -3,16 +3,18 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from dlfa_adapters.data.readers import xnli
 from dlfa_adapters.data.readers.iob import split_tag
 from dlfa_adapters.data.readers.labelled_text import labels_beside
 from dlfa_adapters.data.readers.rows import find_shape, is_blank, split_row
 from dlfa_adapters.data.readers.table import header_fields, is_json
 from dlfa_adapters.data.readers.wikiann import has_prefixes
+from dlfa_adapters.data.readers.xnli import LABEL_SPELLINGS
+from dlfa_adapters.errors import DataError
+from dlfa_adapters.tasks import POS, XNLI
 
 _SAMPLE = 4000
-_UPOS = frozenset("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X _".split())
-_NLI = frozenset((*xnli.LABELS, *xnli.LABEL_SPELLINGS, "-"))
+_UPOS = frozenset((*POS.labels, "_"))
+_NLI = frozenset((*XNLI.labels, *LABEL_SPELLINGS, "-"))
 
 Detector = Callable[[Path, Sequence[str]], bool]
 """Says of a file and its lines whether it is of a format."""
@@ -30,6 +32,9 @@ def detect_format(path: str | Path, lines: Sequence[str]) -> str:
 
     Returns:
         A name of `READERS`; `text` where nothing else fits.
+
+    Raises:
+        DataError: If it is a CSV file, which no reader takes.
     """
     for registered, is_it in DETECTORS.items():
         if is_it(Path(path), lines):
@@ -57,7 +62,16 @@ def detect_format(path: str | Path, lines: Sequence[str]) -> str:
         return "columns"
     if has_blank and width == 1 and Path(name).suffix in (".tsv", ".conll", ".bio"):
         return "words"
-    return "text"
+    return _text_unless_csv(path)
+
+
+def _text_unless_csv(path: str | Path) -> str:
+    if Path(path).suffix.lower() != ".csv":
+        return "text"
+    raise DataError(
+        f"{path}: expected columns with a TAB between them, but this is a CSV file; save it with TABs, or name the "
+        "format text if it is plain text"
+    )
 
 
 def _looks_like_conllu(sample: Sequence[str]) -> bool:

@@ -78,8 +78,9 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
 
 def _bytes(path: Path) -> bytes:
     if path.is_dir():
-        inside = sorted(name for name in os.listdir(path) if not name.startswith("."))
-        hint = f"; name one of its files, e.g. {path / inside[0]}" if inside else ", and an empty one"
+        inside = (Path(folder, name) for folder, _, names in sorted(os.walk(path)) for name in sorted(names))
+        first = next((file for file in inside if not file.name.startswith(".")), None)
+        hint = f"; name one of its files, e.g. {first}" if first else ", without any files"
         raise DataError(f"{path}: expected a file, but this is a folder{hint}")
     try:
         return path.read_bytes()

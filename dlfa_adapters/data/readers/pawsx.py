@@ -3,7 +3,7 @@
 Read as published (`id sentence1 sentence2 label`) and as XTREME's script leaves it (no header, no id; no label in its
 test files). Some rows are no pairs: a sentence that is only "NS" (not a sentence), or blank. They are marked, not
 dropped, so that row order and ids stay the same in all languages and a test keeps its official size; training leaves
-them out (`dlfa_adapters.data.sources`).
+them out (`dlfa_adapters.data.assemble`).
 """
 
 from pathlib import Path

@@ -12,7 +12,6 @@ from dlfa_adapters.data.readers.lines import read_lines
 from dlfa_adapters.data.readers.table import finish_table, read_records, to_examples, undo_csv_quotes
 
 LABEL_SPELLINGS = {"contradictory": "contradiction"}
-LABELS = ("entailment", "neutral", "contradiction")
 _ORDERS = {2: ("text", "text_pair"), 3: ("text", "text_pair", "label")}
 
 
@@ -38,6 +37,6 @@ def read_xnli(path: str | Path, *, strict: bool = True) -> Read[Example]:
         if example.label == "-":
             notes.drop("no_gold_label")
             continue
-        example.label = LABEL_SPELLINGS.get(example.label, example.label) if example.label is not None else None
+        example.label = LABEL_SPELLINGS.get(example.label or "", example.label)
         items.append(example)
     return finish_table(items, "xnli", path, notes)

@@ -85,14 +85,23 @@ def quotient(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     return np.divide(numerator, denominator, out=out, where=np.asarray(denominator) != 0)
 
 
+def check_items(predictions: Sequence[object], references: Sequence[object]) -> None:
+    """Checks that every item has one prediction.
+
+    Raises:
+        DataError: If their numbers differ.
+    """
+    if len(predictions) != len(references):
+        raise DataError(f"expected predictions for {len(references)} items, got {len(predictions)}; give one for each.")
+
+
 def check_lengths(predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> None:
     """Checks that every word has one prediction.
 
     Raises:
         DataError: If the numbers of sentences, or of words in one of them, differ.
     """
-    if len(predictions) != len(references):
-        raise DataError(f"expected predictions for {len(references)} items, got {len(predictions)}; give one for each.")
+    check_items(predictions, references)
     for number, (predicted, gold) in enumerate(zip(predictions, references, strict=True)):
         if len(predicted) != len(gold):
             raise DataError(

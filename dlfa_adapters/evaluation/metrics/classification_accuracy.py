@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dlfa_adapters.errors import DataError
-from dlfa_adapters.evaluation.metrics.base import LABEL_FEATURES, Metric, quotient, warn_unknown
+from dlfa_adapters.evaluation.metrics.base import LABEL_FEATURES, Metric, check_items, quotient, warn_unknown
 from dlfa_adapters.evaluation.metrics.counts import mean_f1, ratio, table, unknown_labels
 
 
@@ -31,7 +30,7 @@ class ClassificationAccuracy(Metric):
         Returns:
             `accuracy` and `macro_f1` (None without items), `support` (items), `per_label`, `unknown_gold_labels`.
         """
-        _check_items(predictions, references)
+        check_items(predictions, references)
         unknown = unknown_labels(references, labels)
         warn_unknown(unknown)
         correct = [label for label, gold in zip(predictions, references, strict=True) if label == gold]
@@ -46,7 +45,7 @@ class ClassificationAccuracy(Metric):
 
     def item_counts(self, predictions: Sequence[str], references: Sequence[str]) -> np.ndarray:
         """1 for a right item, and 1 for an item, `(items, 2)`."""
-        _check_items(predictions, references)
+        check_items(predictions, references)
         rows = [(int(a == b), 1) for a, b in zip(predictions, references, strict=True)]
         return np.array(rows, dtype=np.int64).reshape(len(rows), 2)
 
@@ -54,9 +53,3 @@ class ClassificationAccuracy(Metric):
     def score_of_counts(counts: np.ndarray) -> np.ndarray:
         """Accuracy of `(..., 2)` counts; NaN without items."""
         return quotient(counts[..., 0], counts[..., 1])
-
-
-def _check_items(predictions: Sequence[str], references: Sequence[str]) -> None:
-    """Checks that every item has one prediction."""
-    if len(predictions) != len(references):
-        raise DataError(f"expected predictions for {len(references)} items, got {len(predictions)}; give one for each.")

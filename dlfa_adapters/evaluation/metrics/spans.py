@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from seqeval.metrics.sequence_labeling import get_entities
@@ -32,7 +33,13 @@ def check_iob(sentences: Iterable[Sequence[str]]) -> None:
 
 def lenient_spans(tags: Sequence[str]) -> list[Span]:
     """Spans as conlleval counts them: an I- that follows nothing of its type begins a span."""
-    return list(get_entities(list(tags)))
+    return list(_spans_of(tuple(tags)))
+
+
+@lru_cache(maxsize=2**16)
+def _spans_of(tags: tuple[str, ...]) -> tuple[Span, ...]:
+    """Kept, because the scores, their details and a page ask for the same sentences again, and it takes its time."""
+    return tuple(get_entities(list(tags)))
 
 
 def strict_spans(tags: Sequence[str]) -> list[Span]:

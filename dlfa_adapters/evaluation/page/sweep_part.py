@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.errors import RunError
+from dlfa_adapters.evaluation.compare import Difference
 from dlfa_adapters.evaluation.intervals import LEVEL
 from dlfa_adapters.evaluation.page.charts import LineChart, line_chart
 from dlfa_adapters.evaluation.page.facts import Facts, facts
@@ -21,23 +22,6 @@ _SHOWN_APART = ("format", "table", "heads", "best", "task", "metric", "num_layer
 
 
 @dataclass(frozen=True)
-class Against:
-    """A variant minus another one, in points.
-
-    Attributes:
-        difference: The difference; None where it is not defined.
-        low: Lower end of its interval.
-        high: Upper end.
-        p_value: Two-sided.
-    """
-
-    difference: float | None
-    low: float | None
-    high: float | None
-    p_value: float | None
-
-
-@dataclass(frozen=True)
 class Variant:
     """A line of the table.
 
@@ -47,7 +31,7 @@ class Variant:
         dev_spread: Standard deviation over seeds; None for a single one.
         mean: Mean over the languages of the first group.
         spread: Standard deviation of that over seeds.
-        against: The others that it is compared with, by name.
+        against: What it is above the others that it is compared with, by name, in points.
         picked: Whether it is best on source dev data.
     """
 
@@ -56,7 +40,7 @@ class Variant:
     dev_spread: float | None
     mean: Estimate
     spread: float | None
-    against: dict[str, Against]
+    against: dict[str, Difference]
     picked: bool
 
 
@@ -174,10 +158,7 @@ def _variant(line: Mapping[str, Any], group: str, best: str) -> Variant:
         dev_spread=line["dev_spread"],
         mean=_fraction(line["means"][group]),
         spread=line["spread"][group],
-        against={
-            other: Against(*(found[key] for key in ("difference", "low", "high", "p_value")))
-            for other, found in line["against"][group].items()
-        },
+        against={other: Difference(**found) for other, found in line["against"][group].items()},
         picked=line["name"] == best,
     )
 
