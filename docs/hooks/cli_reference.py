@@ -117,7 +117,7 @@ def parameters(command: Command) -> list[Parameter]:
     hints = get_type_hints(command.function, include_extras=True)
     found = []
     for name, parameter in inspect.signature(command.function).parameters.items():
-        annotated, *infos = get_args(hints[name])
+        annotated, *infos = get_args(hints[name]) or (hints[name],)  # a typer.Context stands alone
         info = next((info for info in infos if type(info).__name__ in ("OptionInfo", "ArgumentInfo")), None)
         if info is not None and not info.hidden:
             found.append(Parameter(name, annotated, info, parameter.default))
