@@ -31,7 +31,8 @@ def exit_code(command: Callable[[], object]) -> int:
             code = 0
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
-        sys.stdout.flush()  # here and not when Python ends, which would print a traceback where the pipe is closed
+        if sys.stdout is not None:  # as where a service runs us without one
+            sys.stdout.flush()  # here and not when Python ends, which would print a traceback where the pipe is closed
         return code
     except KeyboardInterrupt:
         return say("stopped.", STOPPED)

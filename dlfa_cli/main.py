@@ -1,5 +1,6 @@
 """The command `dlfa`: its subcommands, and one place where errors become one sentence."""
 
+import codecs
 import io
 import os
 import sys
@@ -8,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from dlfa_cli.analyze import analyze_app
 from dlfa_cli.compare import compare
 from dlfa_cli.convert import convert
 from dlfa_cli.data import data_app
@@ -66,6 +68,7 @@ for _panel, _commands in {
 }.items():
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
+app.add_typer(analyze_app, name="analyze", rich_help_panel="Judge")
 app.add_typer(data_app, name="data", rich_help_panel="Data and scripts")
 app.add_typer(recipes_app, name="recipes", rich_help_panel="Data and scripts")
 
@@ -101,8 +104,20 @@ def main() -> None:
 
 
 def _take_any_character() -> None:
-    """Write UTF-8 into files and pipes whatever the locale says, and escape what a terminal has no character for."""
+    """Write UTF-8 into files and pipes whatever the locale says, and escape what a terminal has no character for.
+
+    The escapes are those of JSON, so that JSON stays what it is.
+    """
+    codecs.register_error("dlfa", _escaped)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             as_said = stream.isatty() or "PYTHONIOENCODING" in os.environ
-            stream.reconfigure(encoding=stream.encoding if as_said else "utf-8", errors="backslashreplace")
+            stream.reconfigure(encoding=stream.encoding if as_said else "utf-8", errors="dlfa")
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """Escapes for what an encoding does not have: two for a character beyond the first 65,536."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4)), error.end

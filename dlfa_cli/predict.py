@@ -132,7 +132,7 @@ def _texts(given: Sequence[str] | None, file: Path | None) -> list[str]:
         return [_argument(text) for text in given]
     if file:
         return read_lines(file, Notes(file, strict=True))
-    if sys.stdin.isatty():
+    if sys.stdin is None or sys.stdin.isatty():
         raise ConfigError('There is no text; type: dlfa predict RUN "a sentence", or --file FILE.')
     name = "standard input"
     return decode_lines(sys.stdin.buffer.read(), name, Notes(name, strict=True))

@@ -13,6 +13,7 @@ from dlfa_adapters.evaluation.languages import check_has_language
 from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.runs import Run, load_encoder, read_run
 from dlfa_adapters.tasks import Task, TaskKind, classification_task, get_task, tagging_task
+from dlfa_adapters.tuning.base import Saved
 from dlfa_adapters.tuning.saving import ENCODER, load_trained
 
 _HEAD = "head/head_config.json"
@@ -110,16 +111,19 @@ def check_description(run: Run) -> None:
     """
     config = run.config
     encoder, head, windows = (config.get(name) for name in ("encoder", "head", "windows"))
+    model, data = config.get("model", {"saved": "head"}), config.get("data", {})
     right = {
         "task": isinstance(config.get("task"), str),
         "labels": _is_list_of_names(config.get("labels")),
         "encoder": isinstance(encoder, dict) and {"name", "fingerprint"} <= set(encoder),
         "head": isinstance(head, dict) and isinstance(head.get("name"), str),
         "windows": isinstance(windows, dict)
-        and isinstance(windows.get("max_length"), int)
-        and set(windows) <= {"max_length", "context", "pooling"},
-        "model": isinstance(config.get("model", {"saved": "head"}), dict),
-        "data": isinstance(config.get("data", {}), dict),
+        and all(isinstance(windows.get(name, 0), int) for name in ("max_length", "context"))
+        and {"max_length"} <= set(windows) <= {"max_length", "context", "pooling"},
+        "model": isinstance(model, dict)
+        and model.get("saved") in get_args(Saved)
+        and _is_list_of_names(model.get("adapters", ["none"])),
+        "data": isinstance(data, dict) and _is_of_languages(data.get("train", {})),
         f"files with {_HEAD}": _HEAD in config["files"],
     }
     wrong = [name for name, is_right in right.items() if not is_right]
@@ -138,6 +142,11 @@ def source_languages(run: Run) -> list[str]:
 
 def _is_list_of_names(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(name, str) for name in value)
+
+
+def _is_of_languages(data: object) -> bool:
+    language = data.get("language") or "" if isinstance(data, dict) else None
+    return isinstance(language, str) or _is_list_of_names(language)
 
 
 def task_of(run: Run) -> Task:

@@ -54,12 +54,14 @@ class LanguageMixin:
             free = _free_name(own_name, before) if own_name else None
             name = str(self.load_adapter(folder, load_as=free, with_head=False, loading_info=info))
             _check_whole(folder, self.config, [*info.get("missing_keys", ()), *info.get("unexpected_keys", ())])
-        except (ConfigError, OSError, RuntimeError, ValueError) as error:
+        except (ConfigError, OSError, RuntimeError, ValueError, TypeError, LookupError) as error:
             for loaded in set(self.adapters_config.adapters) - before:
                 self.delete_adapter(loaded)
             if isinstance(error, ConfigError):
                 raise
-            first = str(error).strip().splitlines()[0]
+            first = (str(error).strip() or "no reason given").splitlines()[0]
+            if isinstance(error, (TypeError, LookupError)):
+                first = f"{type(error).__name__}: {first}"
             raise ConfigError(
                 f"The language adapter {folder!r} cannot be loaded ({first}); give a folder that was saved with "
                 "save_adapter, or a name on a hub that can be reached."

@@ -95,7 +95,7 @@ def check_free(folder: Path, record: str = _CONFIG) -> None:
         ConfigError: If so.
     """
     check_writable(folder)
-    if folder.exists() and not (folder / record).is_file():
+    if os.path.lexists(folder) and not (folder / record).is_file():
         kind = "a run folder" if record == _CONFIG else f"a folder with {record}"
         raise ConfigError(f"{folder} exists and is not {kind}; give another folder with --out.")
 

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 FILES = ("layers.svg", "languages.svg")
 
 
-def check_matplotlib() -> None:
+def check_matplotlib(without: str = "--no-plots") -> None:
     """Refuse to plot where matplotlib is not installed.
+
+    Args:
+        without: What to do to have no plot.
 
     Raises:
         MissingExtraError: If so.
@@ -26,7 +29,7 @@ def check_matplotlib() -> None:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(
-            "Plots need matplotlib; type pip install 'dlfa-adapters[plots]', or --no-plots."
+            f"Plots need matplotlib; type pip install 'dlfa-adapters[plots]', or {without}."
         ) from error
 
 

@@ -18,7 +18,7 @@ from dlfa_adapters.training.plan import Source, default_source, describe_data, l
 from dlfa_adapters.training.settings import Settings
 from dlfa_adapters.tuning import Tuning
 
-_NO_MATTER = ("fuse_layer", "micro_batch_size", "compile", "report_to")
+_NO_MATTER = ("fuse_layer", "compile", "report_to")
 """Settings that do not change what comes out."""
 
 
@@ -95,8 +95,9 @@ class Prepared:
         return int(self.encoder.model.config.num_hidden_layers)
 
     def decisive_settings(self) -> dict[str, Any]:
-        """The settings that scores depend on."""
-        return {name: value for name, value in self.settings.as_dict().items() if name not in _NO_MATTER}
+        """The settings that scores depend on; heads on frozen states know no smaller batches."""
+        no_matter = (*_NO_MATTER, "micro_batch_size") if self.tuning.on_states else _NO_MATTER
+        return {name: value for name, value in self.settings.as_dict().items() if name not in no_matter}
 
 
 def prepare(request: Request, tuning: Tuning, settings: Settings, out: Path) -> Prepared:

@@ -1,13 +1,21 @@
 """Checkpoints that are whole or not there, and the folder of a training that has not ended."""
 
 import json
+import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.errors import RunError
+from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.offline.package_files import sha256_of
 from dlfa_adapters.runs.whole import write_whole
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 MANIFEST = "complete.json"
 """Written last, by a rename: a checkpoint without it was cut short."""
@@ -28,9 +36,42 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 def write_plan(folder: Path, plan: dict[str, Any]) -> None:
     """Begin the folder of a training; an earlier one's checkpoints go."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
     write_json(folder / _PLAN, plan)
+
+
+@contextmanager
+def alone(run: Path) -> Iterator[None]:
+    """Keep every other process from training this run meanwhile: each would take the other's checkpoints for its own.
+
+    It is a lock on the folder beside the run, which ends with the process, however that ends. Windows and some network
+    file systems have none; there nothing is kept from anybody.
+
+    Raises:
+        ConfigError: If another process trains it.
+    """
+    folder = work_folder(run)
+    folder.mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ConfigError(
+                    f"Another process is training {run}; wait for it, or give another folder with --out."
+                ) from None
+        yield
+    finally:
+        os.close(held)
 
 
 def has_plan(run: Path) -> bool:

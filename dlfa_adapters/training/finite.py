@@ -60,12 +60,33 @@ def check_gradients(model: nn.Module, step: int, learning: Sequence[nn.Parameter
 
 
 @torch.no_grad()
+def check_weights(model: nn.Module) -> None:
+    """Refuse to keep weights that are not finite: the last step may have made them so, and no loss comes after it.
+
+    Args:
+        model: The model that was trained.
+
+    Raises:
+        NotFiniteError: Naming the weights.
+    """
+    wrong = _not_finite(model)
+    if wrong:
+        raise NotFiniteError(f"The {wrong} after the last step. Type a smaller --lr or --head-lr, or --precision fp32.")
+
+
+def _not_finite(model: nn.Module) -> str:
+    """The weights that are not finite, for a sentence; nothing where all are."""
+    names = [name for name, p in model.named_parameters() if not torch.isfinite(p).all()]
+    more = f", nor {len(names) - 1} more" if names[1:] else ""
+    return f"weights {names[0]} are not finite{more}" if names else ""
+
+
+@torch.no_grad()
 def _where(model: nn.Module, inputs: dict[str, Any]) -> str:
     """Run the batch once more, on this process alone and without dropout, and watch every module."""
     model = getattr(model, "module", model).eval()
-    weights = [name for name, p in model.named_parameters() if not torch.isfinite(p).all()]
-    if weights:
-        return f"the weights {weights[0]} are not finite" + (f", nor {len(weights) - 1} more" if weights[1:] else "")
+    if wrong := _not_finite(model):
+        return f"the {wrong}"
     with _watching(model) as found:
         model(**inputs)
     if found:

@@ -6,6 +6,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -17,9 +18,10 @@ from dlfa_adapters.heads.language import RECORD
 from dlfa_adapters.heads.pretrained_decoder import pretrained_decoder
 from dlfa_adapters.runs import load_encoder, write_run
 from dlfa_adapters.runs.folder import check_free, remove_drafts
-from dlfa_adapters.training.checkpoints import has_plan, read_plan, work_folder, write_plan
+from dlfa_adapters.training.checkpoints import alone, has_plan, read_plan, work_folder, write_plan
 from dlfa_adapters.training.distributed import is_main, wait_for_everyone
 from dlfa_adapters.training.finish import machine
+from dlfa_adapters.training.finite import check_weights
 from dlfa_adapters.training.language_plan import LanguagePlan, as_options, check_length, language_settings
 from dlfa_adapters.training.language_text import MaskedText, mask_text
 from dlfa_adapters.training.language_trainer import LanguageTrainer, perplexity
@@ -128,18 +130,20 @@ def train_language(
     if before:
         check_same(before, identity, out)
     training_id, folder = str(before["id"]) if before else uuid.uuid4().hex, work_folder(out)
-    if is_main() and not before:
-        write_plan(folder, {"id": training_id, **identity})
-    if on_start is not None:
-        on_start(plan)
-    else:
-        for line in plan.lines():
-            logger.info(line)
-    measured, seconds = _learn(plan, masked, folder, before is not None, report)
-    if is_main():
-        remove_drafts(out)
-        _write(out, plan, described, measured, {"id": training_id, "seconds": seconds})
-        shutil.rmtree(folder)
+    with alone(out) if is_main() else nullcontext():
+        if is_main() and not before:
+            write_plan(folder, {"id": training_id, **identity})
+        if on_start is not None:
+            on_start(plan)
+        else:
+            for line in plan.lines():
+                logger.info(line)
+        measured, seconds = _learn(plan, masked, folder, before is not None, report)
+        check_weights(plan.encoder.model)
+        if is_main():
+            remove_drafts(out)
+            _write(out, plan, described, measured, {"id": training_id, "seconds": seconds})
+            shutil.rmtree(folder)
     wait_for_everyone()
     return _read(out)
 

@@ -5,6 +5,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,10 +18,11 @@ from dlfa_adapters.fusion import Fusion
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.runs.folder import check_free, remove_drafts
 from dlfa_adapters.training.auto_layer import LayerChoice
-from dlfa_adapters.training.checkpoints import has_plan, read_plan, work_folder, write_plan
+from dlfa_adapters.training.checkpoints import alone, has_plan, read_plan, work_folder, write_plan
 from dlfa_adapters.training.distributed import is_main, wait_for_everyone, world_size
 from dlfa_adapters.training.features import train_features
 from dlfa_adapters.training.finish import Outcome, write_training_run
+from dlfa_adapters.training.finite import check_weights
 from dlfa_adapters.training.plan import PYTHON_OBJECTS, Plan, Source, default_source
 from dlfa_adapters.training.prepare import Ready, prepare
 from dlfa_adapters.training.resume import as_text, check_same, identity_of, last_checkpoint, run_of
@@ -112,27 +114,29 @@ def train(
     folder = work_folder(out)
     if not before and has_plan(out):
         plan.notes.append(f"A training of {out} that was cut short begins anew; --resume {out} would have gone on.")
-    if is_main() and not before:
-        write_plan(folder, {"id": training_id, **identity, "chosen": plan.choice and plan.choice.to_dict()})
-    if on_start is not None:
-        on_start(plan)
-    else:
-        for line in plan.lines():
-            logger.info(line)
-        for note in plan.notes:
-            logger.warning(note)
-    began = time.monotonic()
-    if method.on_states:
-        outcome = _features(ready, folder / "states", report)
-    else:
-        outcome = _steps(ready, folder, before is not None, report)
-    if is_main():
-        outcome.seconds, outcome.training_id = round(time.monotonic() - began, 1), training_id
-        remove_drafts(out)
-        write_training_run(plan, ready.encoder, outcome)
-        shutil.rmtree(folder)
-        score = "" if outcome.dev_score is None else f", {outcome.dev_score:.2f} on dev"
-        logger.info("Kept %s%s; saved in %s after %.0f s", outcome.best, score, out, outcome.seconds)
+    with alone(out) if is_main() else nullcontext():
+        if is_main() and not before:
+            write_plan(folder, {"id": training_id, **identity, "chosen": plan.choice and plan.choice.to_dict()})
+        if on_start is not None:
+            on_start(plan)
+        else:
+            for line in plan.lines():
+                logger.info(line)
+            for note in plan.notes:
+                logger.warning(note)
+        began = time.monotonic()
+        if method.on_states:
+            outcome = _features(ready, folder / "states", report)
+        else:
+            outcome = _steps(ready, folder, before is not None, report)
+        check_weights(plan.model)
+        if is_main():
+            outcome.seconds, outcome.training_id = round(time.monotonic() - began, 1), training_id
+            remove_drafts(out)
+            write_training_run(plan, ready.encoder, outcome)
+            shutil.rmtree(folder)
+            score = "" if outcome.dev_score is None else f", {outcome.dev_score:.2f} on dev"
+            logger.info("Kept %s%s; saved in %s after %.0f s", outcome.best, score, out, outcome.seconds)
     wait_for_everyone()
     return read_run(out)
 

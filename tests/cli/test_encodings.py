@@ -32,6 +32,14 @@ def test_text_passes_whatever_the_locale(environment, tiny_run):
     assert row["text"] == NAMES
 
 
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1"])
+def test_json_stays_json_whatever_the_encoding(encoding, tiny_run):
+    text = "Ольга\x81 \U0001f680 東京"
+    done = dlfa("predict", str(tiny_run.run.folder), text, "--json", LC_ALL="C.UTF-8", PYTHONIOENCODING=encoding)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.decode(encoding))[0]["text"] == text
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_help_and_tables_pass_whatever_the_encoding(encoding, tmp_path):
     assert dlfa("--help", PYTHONIOENCODING=encoding).returncode == 0

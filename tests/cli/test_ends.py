@@ -96,6 +96,12 @@ def test_ctrl_c_is_one_line_and_130():
     assert process.returncode == 130
 
 
+def test_without_a_stdout_nothing_is_printed_and_that_is_no_error(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert exit_code(lambda: None) == 0
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.skipif(os.name == "nt", reason="pipes")
 def test_a_reader_that_has_enough_is_no_error():
     reading, writing = os.pipe()

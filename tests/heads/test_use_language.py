@@ -176,6 +176,11 @@ def test_damaged_folders(stacked, saved, tmp_path):
     save_file(tensors, folder / "adapter.safetensors")
     with pytest.raises(ConfigError, match="1 weights do not match"):
         stacked.use_language(folder)
+    folder = saved("de", folder="other-kind")
+    config = json.loads((folder / "adapter_config.json").read_text())
+    (folder / "adapter_config.json").write_text(json.dumps({**config, "config": {"architecture": "adapter"}}))
+    with pytest.raises(ConfigError, match=r"cannot be loaded \(KeyError: 'adapter'\)"):
+        stacked.use_language(folder)
     with pytest.raises(ConfigError, match=r"'nowhere/xx' cannot be loaded .*give a folder"):
         stacked.use_language("nowhere/xx")
     assert list(stacked.adapters_config.adapters) == ["en", "ner"]

@@ -60,3 +60,19 @@ def test_table_7_fuses_the_layers_of_the_paper_or_others(table):
     assert [line[0] for line in table("table7_xlmr", "--tasks", "pawsx", "--seeds", 1)[1:]] == ["last", "D_2", "D_3"]
     lines = table("table7_xlmr", "--tasks", "pawsx", "--seeds", 1, "--layers", 1)
     assert [line[0] for line in lines[1:]] == ["last", "D_1", "D_3"]
+
+
+def test_table_6_has_last_layers_and_fused_states(table, tmp_path):
+    text = tmp_path / "en-de.tsv"
+    text.write_text("Anna met Bob\tAnna traf Bob\nin Rome\tin Rom\nthe Bank\tdie Bank\n", "utf-8")
+    header, *lines = table("table6_cosine", "--parallel", text, "--tasks", "pawsx", "--max-steps", 2, tuning="lora")
+    assert header == ["text", "model", "state", "cosine", "95 %", "others", "nearest, %"]
+    assert all(line[0] == "en-de" for line in lines)
+    assert [line[1:3] for line in lines] == [
+        ["encoder", "3"], ["pawsx last", "3"], ["pawsx dlfa", "3"], ["pawsx dlfa", "fused"],
+    ]  # fmt: skip
+    assert all(
+        re.fullmatch(r"0\.\d{3}", line[3]) and re.fullmatch(r"\[0\.\d{3}, [01]\.\d{3}\]", line[4]) for line in lines
+    )
+    again = table("table6_cosine", "--parallel", text, "--tasks", "pawsx", "--max-steps", 2, tuning="lora")
+    assert again[1:] == lines  # from the runs that are there

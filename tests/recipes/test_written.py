@@ -87,6 +87,7 @@ def test_the_commands_in_the_docstring_can_be_typed(name, recipe, monkeypatch):
     monkeypatch.setattr(module, works, called := Called())
     depth = SimpleNamespace(model=SimpleNamespace(config=SimpleNamespace(num_hidden_layers=12)))
     monkeypatch.setattr(module, "load_encoder", lambda name: depth, raising=False)
+    monkeypatch.setattr(module, "read_parallel", lambda path, limit: [], raising=False)
     for command in commands:
         with pytest.raises(Called.Stop):
             module.main(shlex.split(command))

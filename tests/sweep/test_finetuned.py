@@ -162,6 +162,12 @@ def test_what_is_trained_one_after_another(tuning, options, reason, still, tmp_p
     assert (why is None) if reason is None else reason in why
 
 
+@pytest.mark.parametrize(("tuning", "matters"), [("full", True), ("lora", True), ("features", False)])
+def test_smaller_batches_make_another_sweep_where_the_encoder_learns(tuning, matters, still, tmp_path):
+    whole, smaller = (prepared(still, tmp_path, tuning, micro_batch_size=n).decisive_settings() for n in (4, 2))
+    assert (whole != smaller) == matters
+
+
 def test_how_many_fit(sweep, monkeypatch):
     with pytest.raises(ConfigError, match="at least one model at once, got 0; type --at-once 1"):
         how_many_at_once(sweep, 6, torch.device("cpu"), 0)

@@ -40,6 +40,21 @@ def assert_equal_weights(run, other):
     assert run.config["training"]["best"] == other.config["training"]["best"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="locks of folders")
+@pytest.mark.parametrize("tuning", ["full", "features"])
+def test_a_run_is_trained_by_one_process_at_a_time(tuning, start, tmp_path):
+    def second(plan):
+        with pytest.raises(ConfigError, match=r"Another process is training .*run; wait for it, or give another"):
+            start("ner", tmp_path / "run", tuning, seed=1)
+        raise RuntimeError("and the first one fails")
+
+    with pytest.raises(RuntimeError, match="the first one fails"):
+        start("ner", tmp_path / "run", tuning, on_start=second)
+    run, _ = start("ner", tmp_path / "run", tuning, seed=2)
+    assert run.config["seed"] == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
 def killed(work):
     """Run something in a forked process that ends by signal 9."""
     child = os.fork()

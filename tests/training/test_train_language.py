@@ -201,7 +201,6 @@ def test_killed_while_the_folder_is_written(moment, learn, through, tmp_path, mo
     with monkeypatch.context() as patch:
         if moment == "shutil.rmtree":
             patch.setattr("dlfa_adapters.training.language.shutil.rmtree", die)
-            patch.setattr("dlfa_adapters.training.language.write_plan", _plan_without_clearing)
         else:
             patch.setattr("dlfa_adapters.runs.folder.sha256_of", die)
         killed(lambda: learn(tmp_path / "xx", every=100))
@@ -211,13 +210,6 @@ def test_killed_while_the_folder_is_written(moment, learn, through, tmp_path, mo
     resumed = resume_language(tmp_path / "xx")
     assert_equal_weights(weights(resumed.folder), weights(through.folder))
     assert [path.name for path in tmp_path.iterdir()] == ["xx"]
-
-
-def _plan_without_clearing(folder, plan):
-    from dlfa_adapters.training.checkpoints import write_json
-
-    folder.mkdir(parents=True)
-    write_json(folder / "training.json", plan)
 
 
 def test_resuming_something_else_is_refused(learn, through, tmp_path):

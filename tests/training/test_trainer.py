@@ -227,6 +227,13 @@ def test_weights_that_are_not_finite_are_named(start, tmp_path):
         train_with(start, tmp_path, spoil)
 
 
+@pytest.mark.parametrize("tuning", ["full", "features"])
+def test_a_last_step_that_spoils_the_weights_leaves_no_run(tuning, start, tmp_path):
+    with pytest.raises(NotFiniteError, match=r"weights heads\.ner\.[\w.]+ .* after the last step\. Type a smaller"):
+        start("ner", tmp_path / "run", tuning, head_learning_rate=1e39, dev_data="none")
+    assert not (tmp_path / "run").exists()
+
+
 def train_with(start, tmp_path, on_start):
     start("ner", tmp_path / "run", "full", fuse_layer=2, max_steps=1, dev_data="none", on_start=on_start)
 

@@ -1,0 +1,1 @@
+"""What encoders and runs are like inside: one file, one command and one plot for each question."""

@@ -1,0 +1,150 @@
+"""How alike sentences and their translations are in every layer of a model, and behind its fusion.
+
+Chen et al. 2022, arXiv 2205.08497, Table VI, with what it takes to read a cosine; see `analysis.similarity`.
+"""
+
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from dlfa_adapters.analysis.parallel_report import ParallelReport, state_report
+from dlfa_adapters.analysis.similarity import similarities
+from dlfa_adapters.analysis.states import FUSED, sentence_states
+from dlfa_adapters.data.pairs import encode_texts
+from dlfa_adapters.data.readers import read_pairs
+from dlfa_adapters.errors import DataError
+from dlfa_adapters.evaluation.fast import load_fast
+from dlfa_adapters.evaluation.intervals import RESAMPLES, generator, resampled_sums
+from dlfa_adapters.evaluation.load import head_config
+from dlfa_adapters.runs import Run, load_encoder, read_run
+
+Pairs = Sequence[tuple[str, str]]
+
+
+def read_parallel(path: str | Path, limit: int | None = None) -> list[tuple[str, str]]:
+    """Sentences and their translations, each of them once.
+
+    Args:
+        path: A UTF-8 file with a sentence, a TAB and its translation a line, as `dlfa train -k auto --parallel` takes.
+        limit: Take the first of them.
+
+    Returns:
+        The pairs. Where a side is blank or stood in an earlier pair, the pair is left out: of two translations of one
+        sentence only one can be the nearest.
+
+    Raises:
+        DataError: If the file cannot be read, or there are not two pairs.
+    """
+    pairs: list[tuple[str, str]] = []
+    seen: set[tuple[int, str]] = set()
+    for item in read_pairs(path).items:
+        pair = (item.text.strip(), (item.text_pair or "").strip())
+        if all(pair) and seen.isdisjoint(enumerate(pair)):
+            pairs.append(pair)
+            seen.update(enumerate(pair))
+    if len(pairs) < 2:
+        raise DataError(
+            f"{path}: expected two or more lines of a sentence, a TAB and its translation, none of them twice; "
+            f"got {len(pairs)}"
+        )
+    return pairs[:limit]
+
+
+def measure_parallel(
+    model: Any,
+    tokenizer: Any,
+    pairs: Pairs,
+    *,
+    name: str,
+    fusion: str | None = None,
+    max_length: int = 128,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    on_progress: Callable[[int], None] | None = None,
+) -> ParallelReport:
+    """Compare sentences with their translations in every layer of a model and behind its fusion.
+
+    Args:
+        model: See `sentence_states`.
+        tokenizer: Its fast tokenizer.
+        pairs: Sentences and translations.
+        name: What the report calls the model.
+        fusion: What it calls the fusion.
+        max_length: Most pieces of a sentence.
+        resamples: Bootstrap resamples of the pairs.
+        seed: Of the bootstrap.
+        on_progress: Called with the number of sentences that were just done, of which there are two a pair.
+
+    Returns:
+        The report, with 95 % percentile intervals.
+
+    Raises:
+        DataError: If there are fewer than two pairs.
+        ConfigError: If `resamples` or `max_length` is too small, or `seed` negative.
+        RunError: If the model gives states that are not finite numbers.
+    """
+    random = generator(seed, "")
+    first, second = (
+        sentence_states(
+            model,
+            encode_texts(tokenizer, [pair[side] for pair in pairs], max_length=max_length)[0],
+            tokenizer.pad_token_id,
+            on_progress,
+        )
+        for side in (0, 1)
+    )
+    if not first:
+        raise DataError("expected two or more pairs of a sentence and its translation, got none")
+    counts = np.stack([similarities(first[state], second[state]).numpy() for state in first], axis=1)
+    drawn = resampled_sums(counts.reshape(len(pairs), -1), resamples, random).reshape(resamples, *counts.shape[1:])
+    draws = f"{resamples} {seed} {zlib.crc32(repr(list(pairs)).encode()):08x}"
+    reports = {
+        state: state_report(state, values, samples, draws)
+        for state, values, samples in zip(first, counts.mean(0), drawn.swapaxes(0, 1) / len(pairs), strict=True)
+    }
+    fused = reports.pop(FUSED, None)
+    return ParallelReport(name=name, fusion=fusion, pairs=len(pairs), layers=list(reports.values()), fused=fused)
+
+
+def measure_run(run: str | Path | Run, pairs: Pairs, **options: Any) -> ParallelReport:
+    """`measure_parallel` of the model of a run, of any tuning, on the GPU where there is one.
+
+    Args:
+        run: A run folder.
+        pairs: Sentences and translations.
+        **options: `resamples`, `seed`, `on_progress`.
+
+    Raises:
+        RunError: If the folder is not a whole run; see `load_run`.
+        DataError: If there are fewer than two pairs.
+    """
+    run = run if isinstance(run, Run) else read_run(run)
+    predictor, head = load_fast(run), head_config(run)
+    layers = ", ".join(map(str, head["fuse_layer"] or ()))
+    known = {
+        "name": str(run.folder),
+        "fusion": head["fusion"] + (f" of layer {layers}" if layers else ""),
+        "max_length": predictor.max_length,
+    }
+    return measure_parallel(predictor.model, predictor.tokenizer, pairs, **{**known, **options})
+
+
+def measure_encoder(name: str, pairs: Pairs, **options: Any) -> ParallelReport:
+    """`measure_parallel` of an encoder as `load_encoder` loads it, on the GPU where there is one.
+
+    Args:
+        name: `offline`, a folder, or a name on the hub.
+        pairs: Sentences and translations.
+        **options: `max_length`, `resamples`, `seed`, `on_progress`.
+
+    Raises:
+        ConfigError: If there is no such model, or the hub cannot be reached.
+        DataError: If there are fewer than two pairs.
+    """
+    encoder = load_encoder(name)
+    model = encoder.model.to("cuda") if torch.cuda.is_available() else encoder.model
+    return measure_parallel(model, encoder.tokenizer, pairs, **{"name": name, **options})

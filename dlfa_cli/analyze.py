@@ -1,0 +1,154 @@
+"""`dlfa analyze`: what encoders and runs are like inside; each analysis is a command of its own."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dlfa_cli.evaluate import MOST_RESAMPLES, RESAMPLES, print_table
+
+if TYPE_CHECKING:
+    from dlfa_adapters.analysis.parallel_report import ParallelReport
+    from dlfa_adapters.evaluation.compare import Difference
+    from dlfa_adapters.evaluation.report import Estimate
+
+analyze_app = typer.Typer(no_args_is_help=True)
+
+
+@analyze_app.callback()
+def _group() -> None:
+    """Look inside an encoder or a run. Example: `dlfa analyze cosine runs/ner-demo --parallel en-sw.tsv`."""
+
+
+@analyze_app.command("cosine")
+def cosine(
+    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Run folders, of any tuning.")] = None,
+    parallel: Annotated[
+        Path | None, typer.Option("--parallel", "-p", help="A UTF-8 file: sentence, TAB, its translation a line.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="An encoder too, or alone: on the hub, a folder, or `offline`.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=2, help="Take the first N pairs.")] = 1000,
+    resamples: Annotated[int, typer.Option(min=1, max=MOST_RESAMPLES, help="Bootstrap resamples.")] = RESAMPLES,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the cosines by layer into this .svg, .png or .pdf.")] = None,
+) -> None:
+    """How alike sentences and their translations are, by layer and behind the fusion of each run.
+
+    Prints the mean cosine of the mean states of a sentence and its translation with a bootstrap interval; the same with
+    the translations of the other sentences, for in some layers all states are alike; and for how many sentences the
+    nearest of all translations is their own, in both directions. Examples:
+
+    `dlfa analyze cosine runs/ner-demo --parallel en-sw.tsv`
+
+    `dlfa analyze cosine runs/ner-last runs/ner-7 --parallel en-sw.tsv --plot cosine.svg`
+
+    `dlfa analyze cosine --model offline --parallel en-sw.tsv --limit 500 --json > cosine.json`
+    """
+    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+
+    screen = errors_console()
+    with screen.status("Starting (loading PyTorch and adapters)"):
+        from dlfa_adapters.analysis.parallel import measure_encoder, measure_run, read_parallel
+        from dlfa_adapters.analysis.parallel_plot import check_plot, plot_parallel
+        from dlfa_adapters.errors import ConfigError
+        from dlfa_adapters.runs import read_run
+
+        quiet_libraries()
+    if parallel is None:
+        raise ConfigError("Sentences and their translations are needed; add --parallel FILE, a TAB between the two.")
+    if not runs and model is None:
+        raise ConfigError("Name what is to be looked at: run folders, or an encoder with --model offline.")
+    pairs, found = read_parallel(parallel, limit), [read_run(run) for run in runs or ()]
+    if plot is not None:
+        check_plot(plot)
+    with progress_bars(screen) as progress:
+
+        def options(name: str) -> dict[str, object]:
+            total = 2 * len(pairs)
+            return {
+                "resamples": resamples,
+                "seed": seed,
+                "on_progress": lambda done: progress(f"Sentences ({name})", done, total),
+            }
+
+        reports = [] if model is None else [measure_encoder(model, pairs, **options(model))]
+        reports += [measure_run(run, pairs, **options(str(run.folder))) for run in found]
+    if plot is not None:
+        plot_parallel(reports, plot)
+    compared = list(_differences(reports))
+    if as_json:
+        rows = [
+            {"a": a, "b": b, "scores": {name: vars(difference) for name, difference in scores.items()}}
+            for a, b, scores in compared
+        ]
+        told = {"parallel": str(parallel), "models": [report.to_dict() for report in reports], "differences": rows}
+        typer.echo(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False))
+    else:
+        _show(reports, compared)
+
+
+def _differences(reports: list["ParallelReport"]) -> Iterator[tuple[str, str, dict[str, "Difference"]]]:
+    """Fused states against the last layer of their model, and what classifiers read against that of the first model."""
+    from dlfa_adapters.analysis.parallel_report import differences
+
+    for report in reports:
+        if report.fused is not None and report.fusion != "last":
+            yield f"{report.name}, last layer", f"{report.name}, fused", differences(report.layers[-1], report.fused)
+    for report in reports[1:]:
+        names = [f"{each.name}, {'fused' if each.fused else 'last layer'}" for each in (reports[0], report)]
+        yield names[0], names[1], differences(reports[0].final, report.final)
+
+
+def _show(reports: list["ParallelReport"], compared: list[tuple[str, str, dict[str, "Difference"]]]) -> None:
+    from dlfa_adapters.evaluation.intervals import few_items
+    from dlfa_cli.screen import results_console, visible
+
+    console = results_console()
+    header = ["layer", "cosine", "95 %", "others", "gap", "95 %", "forward", "backward"]
+    for report in reports:
+        rows = []
+        for state in [*report.layers, *([report.fused] if report.fused else [])]:
+            scores = state.scores
+            closeness = [_cosine(scores["cosine"]), _interval(scores["cosine"]), _cosine(scores["others"])]
+            gap = [_cosine(scores["gap"]), _interval(scores["gap"])]
+            rows.append([state.state, *closeness, *gap, *(_percent(scores[name]) for name in ("forward", "backward"))])
+        fusion = f" ({report.fusion})" if report.fusion else ""
+        print_table(console, header, rows, f"{report.name}{fusion}: {report.pairs:,} pairs")
+    rows = []
+    for a, b, found in compared:
+        for name in ("cosine", "gap", "retrieval"):
+            rows.append([f"{b} − {a}" if name == "cosine" else "", name, *_difference(found[name], name)])
+    if rows:
+        print_table(console, ["", "", "difference", "95 %", "p"], rows, "Differences, with paired intervals")
+    pairs = reports[0].pairs
+    notes = [
+        "cosine: of a sentence and its translation; others: of a sentence and the other translations; gap: the "
+        f"difference. forward, backward: how often the nearest of {pairs:,} is the translation, in %.",
+        *few_items([("the text", pairs)]),
+    ]
+    for note in notes:
+        console.print(visible(note), markup=False)
+
+
+def _cosine(score: "Estimate") -> str:
+    return f"{score.value:.3f}"
+
+
+def _interval(score: "Estimate") -> str:
+    return f"[{score.low:.3f}, {score.high:.3f}]"
+
+
+def _percent(score: "Estimate") -> str:
+    return f"{100 * (score.value or 0.0):.1f}"
+
+
+def _difference(found: "Difference", measure: str) -> list[str]:
+    """Retrieval in points, which are percent."""
+    digits, scale = (1, 100) if measure == "retrieval" else (3, 1)
+    value, low, high = (f"{scale * (x or 0.0):+.{digits}f}" for x in (found.difference, found.low, found.high))
+    return [value, f"[{low}, {high}]", f"{found.p_value:.3f}"]
