@@ -58,9 +58,8 @@ def predict(
         from dlfa_adapters.data.words import split_words
         from dlfa_adapters.errors import ConfigError
         from dlfa_adapters.evaluation.fast import load_fast
-        from dlfa_adapters.evaluation.load import task_of
+        from dlfa_adapters.evaluation.load import takes_pairs, task_of
         from dlfa_adapters.runs import read_run
-        from dlfa_adapters.tasks import get_task
 
         quiet_libraries()
         read = read_run(run)
@@ -71,7 +70,7 @@ def predict(
             )
         task, texts = task_of(read), _texts(text, file)
         if task.kind == "classification":
-            pairs = split_pairs(texts, task.pair if get_task(task.name) else None)
+            pairs = split_pairs(texts, takes_pairs(read))
         model: Any = load_fast(read, language_adapter, precision=precision, compile=compile)
     if task.kind == "classification":
         _label(model, *pairs, as_json)

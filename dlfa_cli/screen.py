@@ -49,12 +49,9 @@ def typed(path: object) -> str:
     return shlex.quote(str(path))
 
 
-def predict_command(folder: object, task: str) -> str:
+def predict_command(folder: object, pairs: bool | None) -> str:
     """The command that uses a run; the two texts of a pair have a TAB between them."""
-    from dlfa_adapters.tasks import get_task
-
-    known = get_task(task)
-    return f"dlfa predict {typed(folder)} " + ("$'…\\t…'" if known is not None and known.pair else '"…"')
+    return f"dlfa predict {typed(folder)} " + ("$'…\\t…'" if pairs else '"…"')
 
 
 @contextlib.contextmanager

@@ -212,7 +212,7 @@ def show(done: "Sweep", by_language: bool) -> None:
     console.print(f"\nSaved in {done.folder}: {files}", markup=False, soft_wrap=True)
     if done.best is not None:
         folder = done.best.folder
-        commands = f"  {predict_command(folder, done.result.task.name)}\n  dlfa evaluate {typed(folder)} --data DATA"
+        commands = f"  {predict_command(folder, done.result.task.pair)}\n  dlfa evaluate {typed(folder)} --data DATA"
         console.print(f"The best head:\n\n{commands}", markup=False, soft_wrap=True)
 
 

@@ -212,6 +212,7 @@ def announce(screen: "Console", plan: "Plan") -> None:
 
 def show(run: "Run") -> None:
     """Print the score on dev and what to do next."""
+    from dlfa_adapters.evaluation.load import takes_pairs
     from dlfa_cli.screen import predict_command, typed
 
     training, metrics = run.config["training"], run.config["metrics"]
@@ -220,4 +221,4 @@ def show(run: "Run") -> None:
         if score is not None:
             typer.echo(f"{metrics['name']} on {language} dev: {score:.2f} ({training['best']})")
     typer.echo(f"Saved in {run.folder} after {training['seconds']:.0f} s. Use it on any language:\n")
-    typer.echo(f"  {predict_command(run.folder, run.config['task'])}\n  dlfa evaluate {typed(run.folder)} --data DATA")
+    typer.echo(f"  {predict_command(run.folder, takes_pairs(run))}\n  dlfa evaluate {typed(run.folder)} --data DATA")

@@ -73,6 +73,7 @@ def tune(
 def _show(result: "TuneResult") -> None:
     from rich.table import Table
 
+    from dlfa_adapters.evaluation.load import takes_pairs
     from dlfa_cli.screen import predict_command, results_console
 
     names = list(result.best.options)
@@ -81,5 +82,5 @@ def _show(result: "TuneResult") -> None:
         style = "bold" if trial == result.best else ""
         table.add_row(*(f"{trial.options[name]:g}" for name in names), f"{trial.score:.2f}", style=style)
     results_console().print(table)
-    command = predict_command(result.run.folder, result.run.config["task"])
+    command = predict_command(result.run.folder, takes_pairs(result.run))
     typer.echo(f"The best is saved in {result.run.folder}:\n\n  {command}")

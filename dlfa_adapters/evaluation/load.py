@@ -158,6 +158,13 @@ def task_of(run: Run) -> Task:
     return with_labels(str(run.config["task"]), kind_of(run), run.config["labels"])
 
 
+def takes_pairs(run: Run) -> bool | None:
+    """Whether a run classifies pairs of texts; None where neither it nor its task tells."""
+    known = get_task(str(run.config["task"]))
+    told = run.config.get("pair", None if known is None else known.pair)
+    return None if told is None else bool(told)
+
+
 def with_labels(name: str, kind: TaskKind, labels: Sequence[str]) -> Task:
     """The task of this name and kind with exactly these labels.
 

@@ -45,6 +45,7 @@ def save_head(prepared: Prepared, result: SweepResult, row: SweepRow, out: Path)
     config = {
         "task": task.name,
         "labels": list(task.labels),
+        **({"pair": task.pair} if task.kind == "classification" else {}),
         "encoder": encoder,
         "head": {"name": task.name, **{name: told[name] for name in HEAD_OPTIONS}},
         "windows": {"max_length": settings.max_length, "context": settings.context, "pooling": settings.pooling},

@@ -54,6 +54,7 @@ def write_training_run(plan: Plan, encoder: dict[str, Any], outcome: Outcome) ->
     config: dict[str, Any] = {
         "task": task.name,
         "labels": list(task.labels),
+        **({"pair": task.pair} if task.kind == "classification" else {}),
         "encoder": encoder,
         "head": {
             "name": task.name,

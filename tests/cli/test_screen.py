@@ -12,9 +12,9 @@ from dlfa_cli.evaluate import print_table
 
 
 def test_the_command_to_type_next_shows_how_a_pair_is_given():
-    assert screen.predict_command("runs/ner", "ner") == 'dlfa predict runs/ner "…"'
-    assert screen.predict_command("runs/x", "xnli") == r"dlfa predict runs/x $'…\t…'"
-    assert screen.predict_command("my runs/x", "ner") == """dlfa predict 'my runs/x' "…\""""
+    assert screen.predict_command("runs/ner", None) == 'dlfa predict runs/ner "…"'
+    assert screen.predict_command("runs/x", True) == r"dlfa predict runs/x $'…\t…'"
+    assert screen.predict_command("my runs/x", False) == """dlfa predict 'my runs/x' "…\""""
 
 
 def console(width=80, terminal=False):

@@ -6,7 +6,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.errors import ConfigError, DataError, RunError
 from dlfa_cli.main import app
 
 
@@ -113,3 +113,18 @@ def test_predict_takes_one_language_adapter(dlfa, files):
          "--out", files / "run")  # fmt: skip
     with pytest.raises(ConfigError, match="takes one folder, got sw=adapters/sw; type --language-adapter adapters/sw"):
         dlfa("predict", files / "run", "--language-adapter", "sw=adapters/sw", "Anna")
+
+
+@pytest.mark.parametrize("pairs", [True, False])
+def test_a_task_of_ones_own_tells_whether_it_takes_pairs(pairs, dlfa, tmp_path):
+    lines = [f"a text {i}" + f"\tanother {i}" * pairs + f"\t{'yes' if i % 2 else 'no'}" for i in range(8)]
+    (tmp_path / "mine-en.tsv").write_text("\n".join(lines) + "\n", "utf-8")
+    run = tmp_path / "run"
+    done = dlfa("train", "mine", "--train", tmp_path / "mine-en.tsv", "-t", "lora", "--max-steps", 1, "--out", run)
+    assert json.loads((run / "run.json").read_text("utf-8"))["pair"] is pairs
+    assert ("\\t…" in done.stdout) == pairs
+    if pairs:
+        with pytest.raises(DataError, match="expected a pair"):
+            dlfa("predict", run, "one text")
+    else:
+        assert len(dlfa("predict", run, "one\ttext", "another").stdout.splitlines()) == 2
