@@ -1,6 +1,7 @@
 """Shared fixtures: tiny random encoders of every family, built from configurations. Nothing is downloaded."""
 
 import os
+from collections import Counter
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -11,6 +12,19 @@ import transformers
 from tiny_tokenizer import character_tokenizer
 
 torch.set_num_threads(1)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """How many blocks of the documentation ran, and which did not, as the tests of tests/docs recorded it."""
+    reports = [report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, ())]
+    recorded = [entry for report in reports for entry in getattr(report, "user_properties", ())]
+    count = sum((Counter(found) for name, found in recorded if name == "documentation"), Counter())
+    if count:
+        told = ", ".join(f"{number} {what}" for what, number in count.items())
+        terminalreporter.write_line(f"Blocks of the documentation: {told}.")
+    for reason in (reason for name, reasons in recorded if name == "not run" for reason in reasons):
+        terminalreporter.write_line(f"  not run: {reason}")
+
 
 _BERT = {
     "vocab_size": 100,

@@ -1,9 +1,8 @@
-"""What the blocks of the documentation find when they run, and the count of them at the end of the test session."""
+"""What the blocks of the documentation find when they run."""
 
 import dataclasses
 import json
 import os
-from collections import Counter
 
 import datasets
 import pytest
@@ -14,19 +13,8 @@ from tiny_tokenizer import character_tokenizer
 REAL = bool(os.environ.get("DLFA_DOCS_REAL"))
 """Run everything with the real offline encoder and whole samples, and compare figures too. Takes half an hour."""
 
-COUNT: Counter[str] = Counter()
-NORUN: list[str] = []
-
 HUB_NAMES = ("bert-base-multilingual-cased", "xlm-roberta-base")
 """Encoders that pages take from the hub: folders of these names in the working folder, which Transformers prefers."""
-
-
-def pytest_terminal_summary(terminalreporter):
-    """One line of counts, and a line for each block that is not run."""
-    if COUNT:
-        terminalreporter.write_line("documentation: " + ", ".join(f"{number} {what}" for what, number in COUNT.items()))
-        for reason in NORUN:
-            terminalreporter.write_line(f"  not run: {reason}")
 
 
 def tiny_encoder(folder, layers=12, positions=160):

@@ -25,6 +25,7 @@ import io
 import math
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ import pytest
 from dlfa_adapters.offline.samples import sample_file
 
 from .blocks import SHELLS, Block, find_blocks, pages, same_output
-from .conftest import COUNT, HUB_NAMES, NORUN, REAL, tiny_encoder
+from .conftest import HUB_NAMES, REAL, tiny_encoder
 from .shell import Done, Shell, inside
 
 ROOT = Path(__file__).parents[2]
@@ -96,29 +97,31 @@ class Page:
         self.shell = shell
         self.namespace: dict[str, object] = {"__name__": "__main__"}
         self.last = Done()
+        self.count: Counter[str] = Counter()
+        self.not_run: list[str] = []
 
     def take(self, block: Block) -> None:
         """Run a block, write it as a file, or compare it with what was printed last."""
         if "norun" in block.marks:
             assert len(block.marks["norun"]) > 10, f"{block.place}: norun needs its reason"
-            NORUN.append(f"{block.place}: {block.marks['norun']}")
+            self.not_run.append(f"{block.place}: {block.marks['norun']}")
             if block.language in SHELLS:
                 self.shell.check_options(block.text)
         elif block.title:
             path = Path(block.title)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text + "\n", "utf-8")
-            COUNT["files written"] += 1
+            self.count["files written"] += 1
         elif block.is_output:
             self._compare(block)
         elif block.language == "python":
             self.last = Done(stdout=self._python(block))
-            COUNT["Python blocks run"] += 1
+            self.count["Python blocks run"] += 1
         elif block.language in SHELLS:
             self._commands(block)
         else:
             assert block.language in SHOWN, f"{block.place}: this test cannot run {block.language!r}"
-            COUNT["blocks shown"] += 1
+            self.count["blocks shown"] += 1
 
     def _python(self, block: Block) -> str:
         tree = ast.parse(block.text, f"{block.page}")
@@ -137,8 +140,8 @@ class Page:
             done.stdout += done.stderr
         new = self.shell.count - before
         checked = new.pop("checked by form", 0)
-        COUNT["commands checked by form"] += checked
-        COUNT["commands run"] += new.total()
+        self.count["commands checked by form"] += checked
+        self.count["commands run"] += new.total()
         if new:  # what was only looked at has printed nothing
             self.last = done
 
@@ -147,11 +150,11 @@ class Page:
         assert same_output(block.text, self.last.stdout, within), (
             f"{block.place}: the page shows\n{block.text}\n\nand this was printed:\n{self.last.stdout}"
         )
-        COUNT["outputs compared"] += 1
+        self.count["outputs compared"] += 1
 
 
 @pytest.mark.parametrize("name", [name for name, path in PAGES.items() if "```" in path.read_text("utf-8")])
-def test_blocks_of(name, files, extras, shared, registries, tmp_path):
+def test_blocks_of(name, files, extras, shared, registries, tmp_path, record_property):
     folder = tmp_path / "work"
     shutil.copytree(files, folder)
     page = Page(Shell(ROOT, extras, shared))
@@ -159,3 +162,5 @@ def test_blocks_of(name, files, extras, shared, registries, tmp_path):
         page.shell.once("demo")  # many pages go on with its run
         for block in find_blocks(PAGES[name], ROOT):
             page.take(block)
+    record_property("documentation", dict(page.count))
+    record_property("not run", page.not_run)
