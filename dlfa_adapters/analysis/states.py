@@ -6,7 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dlfa_adapters.data.batching import HasInputIds, pad_batch, token_budget_batches
+from dlfa_adapters.data.batching import HasInputIds, pad_batch
+from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.errors import RunError
 from dlfa_adapters.frozen.compute import tokens_at_once
 from dlfa_adapters.fusion import Fusion

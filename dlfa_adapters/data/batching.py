@@ -6,10 +6,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.pooling import IGNORED
-
-__all__ = ["HasInputIds", "pad_batch", "token_budget_batches"]
 
 
 class HasInputIds(Protocol):

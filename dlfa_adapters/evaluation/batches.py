@@ -7,7 +7,8 @@ from typing import Any
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from dlfa_adapters.data.batching import HasInputIds, pad_batch, token_budget_batches
+from dlfa_adapters.data.batching import HasInputIds, pad_batch
+from dlfa_adapters.data.budget import token_budget_batches
 
 TOKENS = {"cuda": (16384, 4096)}
 """By device: most positions in a batch, padding included, and from how many on its items must be of like lengths.

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dlfa_adapters.data.batching import HasInputIds, token_budget_batches
+from dlfa_adapters.data.batching import HasInputIds
+from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.errors import RunError
 from dlfa_adapters.frozen.states import HiddenStates, encode
 

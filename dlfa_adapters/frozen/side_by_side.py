@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from dlfa_adapters.data.batching import token_budget_batches
+from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.frozen.checkpoint import Checkpoint
 from dlfa_adapters.frozen.examples import TaggedStates

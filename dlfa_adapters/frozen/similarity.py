@@ -6,7 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dlfa_adapters.data.batching import HasInputIds, token_budget_batches
+from dlfa_adapters.data.batching import HasInputIds
+from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.frozen.compute import tokens_at_once
 from dlfa_adapters.frozen.states import encode
 

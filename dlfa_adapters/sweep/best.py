@@ -9,7 +9,7 @@ from dlfa_adapters.runs.folder import remove_drafts
 from dlfa_adapters.sweep.frozen import trained_head
 from dlfa_adapters.sweep.prepare import Prepared
 from dlfa_adapters.sweep.results import SweepResult, SweepRow
-from dlfa_adapters.training.finish import HEAD_OPTIONS, language_names
+from dlfa_adapters.training.finish import language_names, model_record
 
 BEST = "best"
 
@@ -40,16 +40,9 @@ def save_head(prepared: Prepared, result: SweepResult, row: SweepRow, out: Path)
     head = trained_head(prepared, row)
     encoder = prepared.encoder.describe()
     add_trained_head(model, task.name, head, task.labels, head_type=task.kind)
-    told = model.heads[task.name].config
     described = {name: prepared.data[name] for name in ("train", "dev")}
     config = {
-        "task": task.name,
-        "labels": list(task.labels),
-        **({"pair": task.pair} if task.kind == "classification" else {}),
-        "encoder": encoder,
-        "head": {"name": task.name, **{name: told[name] for name in HEAD_OPTIONS}},
-        "windows": {"max_length": settings.max_length, "context": settings.context, "pooling": settings.pooling},
-        "tuning": str(prepared.tuning),
+        **model_record(task, encoder, model.heads[task.name].config, settings, prepared.tuning),
         "model": {"saved": "head"},
         "seed": row.spec.seed,
         "training": {

@@ -7,7 +7,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from dlfa_adapters.data.batching import token_budget_batches
+from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.pooling import pool_batch
 from dlfa_adapters.frozen.scores import scorer_for
 from dlfa_adapters.sweep.ensemble_batches import Batch, DeviceRows

@@ -11,6 +11,7 @@ from typing import Any
 from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.offline.package_files import sha256_of
 from dlfa_adapters.runs.whole import write_whole
+from dlfa_adapters.training.distributed import is_main
 
 try:
     import fcntl
@@ -47,19 +48,19 @@ def write_plan(folder: Path, plan: dict[str, Any]) -> None:
 
 @contextmanager
 def alone(run: Path) -> Iterator[None]:
-    """Keep every other process from training this run meanwhile: each would take the other's checkpoints for its own.
+    """Keep every other training of this run away meanwhile: each would take the other's checkpoints for its own.
 
-    It is a lock on the folder beside the run, which ends with the process, however that ends. Windows and some network
-    file systems have none; there nothing is kept from anybody.
+    The main process does it for all that train together. It is a lock on the folder beside the run, which ends with the
+    process, however that ends. Windows and some network file systems have none; there nothing is kept from anybody.
 
     Raises:
         ConfigError: If another process trains it.
     """
-    folder = work_folder(run)
-    folder.mkdir(parents=True, exist_ok=True)
-    if fcntl is None:
+    if fcntl is None or not is_main():
         yield
         return
+    folder = work_folder(run)
+    folder.mkdir(parents=True, exist_ok=True)
     held = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):

@@ -1,7 +1,7 @@
 """The run folder of a training that is done."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,11 @@ import torch
 
 from dlfa_adapters.evaluation.metrics import metrics_for
 from dlfa_adapters.runs import Run, write_run
+from dlfa_adapters.tasks import Task
 from dlfa_adapters.training.distributed import device_name, world_size
 from dlfa_adapters.training.plan import Plan
-from dlfa_adapters.tuning import trainable_share
+from dlfa_adapters.training.settings import Settings
+from dlfa_adapters.tuning import Tuning, trainable_share
 from dlfa_adapters.tuning.saving import save_trained
 
 HEAD_OPTIONS = ("fusion", "fuse_layer", "gate", "reduction", "branches", "norm", "init", "classifier")
@@ -52,16 +54,7 @@ def write_training_run(plan: Plan, encoder: dict[str, Any], outcome: Outcome) ->
     languages = plan.data.get("dev", {}).get("language")
     dev = {language: outcome.dev_score for language in ([languages] if isinstance(languages, str) else [])}
     config: dict[str, Any] = {
-        "task": task.name,
-        "labels": list(task.labels),
-        **({"pair": task.pair} if task.kind == "classification" else {}),
-        "encoder": encoder,
-        "head": {
-            "name": task.name,
-            **{key: head[key] for key in HEAD_OPTIONS},
-        },
-        "windows": {"max_length": settings.max_length, "context": settings.context, "pooling": settings.pooling},
-        "tuning": str(tuning),
+        **model_record(task, encoder, head, settings, tuning),
         "model": {},
         "seed": settings.seed,
         "training": {
@@ -87,6 +80,29 @@ def write_training_run(plan: Plan, encoder: dict[str, Any], outcome: Outcome) ->
         )
 
     return write_run(plan.out, config, write_files)
+
+
+def model_record(
+    task: Task, encoder: dict[str, Any], head: Mapping[str, Any], settings: Settings, tuning: Tuning
+) -> dict[str, Any]:
+    """What `run.json` says of a model: its task and labels, encoder, head, windows and tuning.
+
+    Args:
+        task: What it was trained for, which also names the head.
+        encoder: From `Encoder.describe`.
+        head: The head's configuration.
+        settings: Resolved ones.
+        tuning: What learned.
+    """
+    return {
+        "task": task.name,
+        "labels": list(task.labels),
+        **({"pair": task.pair} if task.kind == "classification" else {}),
+        "encoder": encoder,
+        "head": {"name": task.name, **{key: head[key] for key in HEAD_OPTIONS}},
+        "windows": {"max_length": settings.max_length, "context": settings.context, "pooling": settings.pooling},
+        "tuning": str(tuning),
+    }
 
 
 def machine() -> dict[str, Any]:

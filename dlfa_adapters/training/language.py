@@ -6,7 +6,6 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -130,7 +129,7 @@ def train_language(
     if before:
         check_same(before, identity, out)
     training_id, folder = str(before["id"]) if before else uuid.uuid4().hex, work_folder(out)
-    with alone(out) if is_main() else nullcontext():
+    with alone(out):
         if is_main() and not before:
             write_plan(folder, {"id": training_id, **identity})
         if on_start is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.utils.data import SequentialSampler
 
-from dlfa_adapters.data.batching import token_budget_batches
+from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.training.dataset import Collator, Row
 from dlfa_adapters.training.trainer import ModularTrainer

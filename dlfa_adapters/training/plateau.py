@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import set_seed
 from transformers.modeling_outputs import BaseModelOutput
 
-from dlfa_adapters.data.batching import token_budget_batches
+from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.frozen import States
 from dlfa_adapters.heads import DLFAHead

@@ -5,7 +5,6 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -114,7 +113,7 @@ def train(
     folder = work_folder(out)
     if not before and has_plan(out):
         plan.notes.append(f"A training of {out} that was cut short begins anew; --resume {out} would have gone on.")
-    with alone(out) if is_main() else nullcontext():
+    with alone(out):
         if is_main() and not before:
             write_plan(folder, {"id": training_id, **identity, "chosen": plan.choice and plan.choice.to_dict()})
         if on_start is not None:
@@ -179,9 +178,9 @@ def _steps(ready: Ready, folder: Path, resume: bool, report: Progress) -> Outcom
     """Train with Trainer, from the last whole checkpoint where there is one."""
     plan, settings, has_dev = ready.plan, ready.plan.settings, ready.dev is not None
     head = plan.encoder.model.heads[plan.task.name]
-    for module in plan.model.modules():
-        if settings.compile and isinstance(module, Fusion):
-            module.compile(dynamic=True)
+    if settings.compile:
+        for fusion in (module for module in plan.model.modules() if isinstance(module, Fusion)):
+            fusion.compile(dynamic=True)
     total = settings.steps(len(ready.train.rows))
     if settings.every is not None:  # one evaluation there must be
         settings = replace(settings, every=min(settings.every, total))
