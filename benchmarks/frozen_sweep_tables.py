@@ -50,11 +50,14 @@ RULES: dict[str, Rule] = {
 
 
 def by_name(results: list[dict[str, Any]]) -> dict[str, list[Head]]:
-    """Heads that differ in the seed alone, together."""
-    groups = defaultdict(list)
+    """Heads that differ in the seed alone, together; of a head that is in several files, the first."""
+    heads: dict[str, Head] = {}
     for result in results:
         for head in result["heads"]:
-            groups[head["name"].split(" | ")[0]].append(head)
+            heads.setdefault(head["name"], head)
+    groups = defaultdict(list)
+    for name, head in heads.items():
+        groups[name.split(" | ")[0]].append(head)
     return dict(groups)
 
 
@@ -79,7 +82,7 @@ def print_heads(groups: dict[str, list[Head]]) -> None:
 
 def print_rules(groups: dict[str, list[Head]]) -> None:
     """What each stopping rule gives on the targets, over all D_4..D_9."""
-    names = [name for name in groups if name.split("D_")[-1] in ("4", "5", "6", "7", "8", "9")]
+    names = [f"{gate} D_{layer}" for gate in ("attention", "product") for layer in range(4, 10)]
     print("\n| rule | " + " | ".join(("attention", "product")) + " | mean epoch |\n|---|---|---|---|")
     for rule, choose in RULES.items():
         cells = []
