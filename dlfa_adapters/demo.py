@@ -17,7 +17,7 @@ from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.frozen import HeadSpec, TaggedStates, TrainedHead, encode_tagged, predict_heads, train_heads
 from dlfa_adapters.frozen.export import add_trained_head
 from dlfa_adapters.frozen.scores import span_f1
-from dlfa_adapters.offline.package_files import sha256_of
+from dlfa_adapters.ground.checksums import sha256_of
 from dlfa_adapters.offline.samples import sample_file, sample_languages
 from dlfa_adapters.runs import Encoder, Run, load_encoder, write_run
 from dlfa_adapters.runs.folder import check_free

@@ -11,7 +11,7 @@ SOURCES = sorted(path for package in ("dlfa_adapters", "dlfa_cli") for path in (
 
 # Left to right: a module imports from its own group and from those before it.
 ORDER = [
-    {"errors", "_version", "library_log"},
+    {"errors", "_version", "library_log", "ground"},
     {"fusion"},
     {"tasks", "data"},
     {"heads", "models", "tuning"},

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from dlfa_adapters.analysis.parallel_report import ParallelReport
 from dlfa_adapters.analysis.states import FUSED
 from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.whole import write_whole
 from dlfa_adapters.runs.folder import check_writable
-from dlfa_adapters.runs.whole import write_whole
 from dlfa_adapters.sweep.plots import check_matplotlib
 
 if TYPE_CHECKING:

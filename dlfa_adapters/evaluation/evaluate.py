@@ -17,7 +17,7 @@ from dlfa_adapters.evaluation.metrics.spans import check_iob
 from dlfa_adapters.evaluation.predictions import Items, Predicted, Predictions
 from dlfa_adapters.evaluation.progress import Progress, count_items
 from dlfa_adapters.evaluation.tagger import Tagger
-from dlfa_adapters.offline.package_files import sha256_of
+from dlfa_adapters.ground.checksums import sha256_of
 from dlfa_adapters.runs import Run, read_run, versions
 from dlfa_adapters.tasks import TASKS, Task, get_task
 

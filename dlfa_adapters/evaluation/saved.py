@@ -9,8 +9,8 @@ The folder is written as a draft beside its place and then renamed, so that ther
 """
 
 import json
+import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +24,9 @@ from dlfa_adapters.evaluation.load import with_labels
 from dlfa_adapters.evaluation.predictions import Predicted, Predictions
 from dlfa_adapters.evaluation.render import markdown
 from dlfa_adapters.evaluation.report import ABOUT, FORMAT, Report
-from dlfa_adapters.offline.package_files import sha256_of
+from dlfa_adapters.ground.checksums import sha256_of
+from dlfa_adapters.ground.folders import bring_back, draft_beside, put_in_place, remove_drafts
+from dlfa_adapters.ground.own import Ours, is_empty, others
 from dlfa_adapters.runs.folder import check_writable
 
 REPORT = "evaluation.json"
@@ -55,8 +57,18 @@ def check_free(folder: str | Path) -> None:
     """
     folder = Path(folder)
     check_writable(folder)
-    if folder.exists() and not (folder / REPORT).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+    bring_back(folder, REPORT, _files_of)
+    if is_empty(folder):
+        return
+    if not _files_of(folder)(REPORT):
         raise ConfigError(f"{folder} exists and is not a saved evaluation; give another folder with --out.")
+    if folder.is_symlink():
+        raise ConfigError(f"{folder} is a symbolic link; give the folder itself, --out {os.path.realpath(folder)}.")
+    if stay := others(folder, _files_of(folder)):
+        raise ConfigError(
+            f"{folder} would be replaced, but {stay[0]} in it is not of the evaluation; move it away, or give another "
+            "folder with --out."
+        )
 
 
 def save_evaluation(folder: str | Path, predictions: Predictions, report: Report) -> Path:
@@ -76,14 +88,22 @@ def save_evaluation(folder: str | Path, predictions: Predictions, report: Report
     """
     check_free(folder)
     folder = Path(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as beside:
-        draft, earlier = Path(beside) / "draft", Path(beside) / "earlier"
+    remove_drafts(folder)
+    with draft_beside(folder) as draft:
         _write(draft, predictions, report)
-        if folder.exists():
-            folder.rename(earlier)
-        draft.rename(folder)
+        put_in_place(draft, folder, REPORT, _files_of)
     return folder
+
+
+def _files_of(folder: Path) -> Ours:
+    """Which files in a folder are those of the evaluation in it; none where there is none."""
+    try:
+        whole = json.loads((folder / REPORT).read_text("utf-8"))
+        names = {REPORT, "evaluation.md", *(each["file"] for each in whole["files"].values())}
+        names = names if isinstance(whole["format"], int) else set()
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        names = set()
+    return names.__contains__
 
 
 def is_evaluation(folder: str | Path) -> bool:
@@ -124,6 +144,7 @@ def read_report(folder: str | Path) -> Report:
 def _damage_told(folder: str | Path) -> Iterator[dict[str, Any]]:
     """What `evaluation.json` holds; whatever is found wrong with it becomes one sentence."""
     file = Path(folder) / REPORT
+    bring_back(file.parent, REPORT, _files_of)
     try:
         whole = json.loads(file.read_text("utf-8"))
         if whole["format"] != FORMAT:
@@ -151,7 +172,7 @@ def file_names(languages: Sequence[str]) -> list[str]:
 
 
 def _write(folder: Path, predictions: Predictions, report: Report) -> None:
-    (folder / "predictions").mkdir(parents=True)
+    (folder / "predictions").mkdir()
     names = file_names([language.language for language in predictions.languages])
     files = {}
     for language, name in zip(predictions.languages, names, strict=True):

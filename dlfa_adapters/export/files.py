@@ -45,14 +45,26 @@ def tokenizer_json(tokenizer: Any) -> str:
 
 
 def check_neighbours(file: Path, tokenizer: Any) -> None:
-    """Refuse a folder that has a model with another tokenizer.
+    """Refuse a folder that has a model with another tokenizer, or a file of somebody else in the place of one of ours.
 
     Raises:
         ConfigError: If so.
     """
+    about, package = file.with_suffix(".json"), file.parent / PACKAGE
+    if about.exists() and not {"format", "opset"} <= _told(about).keys():
+        raise ConfigError(f"{about} is not of an exported model and would be replaced; give another name or folder.")
+    if package.is_symlink() or (package.exists() and not all((package / f"{name}.py").is_file() for name in _SOURCES)):
+        raise ConfigError(f"{package} is not of an exported model; give this model a folder of its own.")
     there = file.parent / "tokenizer.json"
     if there.exists() and there.read_text("utf-8") != tokenizer_json(tokenizer):
         raise ConfigError(f"{file.parent} has another model's tokenizer.json; give this model a folder of its own.")
+
+
+def _told(file: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(file.read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
 
 
 def _standalone(source: str) -> str:

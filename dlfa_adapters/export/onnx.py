@@ -1,7 +1,5 @@
 """From a run to an ONNX file whose logits were compared with PyTorch's."""
 
-import shutil
-import tempfile
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from dlfa_adapters.evaluation.load import kind_of, load_run
 from dlfa_adapters.evaluation.plain import plain_model
 from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.export.files import check_neighbours, write_beside
+from dlfa_adapters.ground.folders import draft_beside, remove_drafts
 from dlfa_adapters.runs import Run, read_run, versions
 from dlfa_adapters.runs.folder import check_writable
 
@@ -114,9 +113,8 @@ def export_onnx(
         "versions": versions(),
     }
     step("Exporting", 1, 3)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    try:
+    remove_drafts(out)
+    with draft_beside(out) as draft:
         trace(graph, batches[0], draft / out.name, kind)
         gather_weights(draft / out.name)
         step("Exporting", 1, 3)
@@ -127,10 +125,10 @@ def export_onnx(
                 f"{_REASON}"
             )
         write_beside(draft / out.name, loaded.tokenizer, {**about, "difference": difference})
-        for path in draft.iterdir():
-            _replace(path, out.parent / path.name)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        for path in (path for path in sorted(draft.rglob("*")) if path.is_file()):
+            place = out.parent / path.relative_to(draft)
+            place.parent.mkdir(exist_ok=True)
+            path.replace(place)
     step("Exporting", 1, 3)
     return Exported(out, difference, [(len(batch[0]), batch[0].shape[1]) for batch in batches])
 
@@ -212,12 +210,6 @@ def largest_difference(graph: LogitsOnly, file: Path, batches: list[tuple[Tensor
         first = str(error).strip().splitlines()[0]
         raise RunError(f"The exported model does not run on inputs of another size ({first}); {_REASON}") from error
     return worst
-
-
-def _replace(path: Path, place: Path) -> None:
-    if place.is_dir():
-        shutil.rmtree(place)
-    path.replace(place)
 
 
 def _check_extra() -> None:

@@ -14,7 +14,7 @@ from torch import Tensor
 from dlfa_adapters.frozen.kept import Epoch, TrainedHead
 from dlfa_adapters.frozen.stacked import HeadSpec
 from dlfa_adapters.frozen.stacks import Stack
-from dlfa_adapters.runs.whole import write_whole
+from dlfa_adapters.ground.whole import write_whole
 
 
 class Checkpoint:

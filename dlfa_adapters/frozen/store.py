@@ -22,8 +22,8 @@ from torch import Tensor
 from dlfa_adapters.data.batching import HasInputIds
 from dlfa_adapters.frozen.compute import compute_states
 from dlfa_adapters.frozen.states import HiddenStates
+from dlfa_adapters.ground.whole import remove_drafts_of, write_whole
 from dlfa_adapters.runs import fingerprint, versions
-from dlfa_adapters.runs.whole import remove_drafts_of, write_whole
 
 _NAMES = {torch.float16: "F16", torch.bfloat16: "BF16"}
 _VERSIONS = ("dlfa-adapters", "torch", "transformers")

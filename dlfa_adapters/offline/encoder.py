@@ -3,8 +3,6 @@
 import json
 import logging
 import os
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,9 @@ from typing import Any
 import numpy as np
 import platformdirs
 
-from dlfa_adapters.errors import DataError, MissingExtraError
+from dlfa_adapters.errors import ConfigError, DataError, MissingExtraError
+from dlfa_adapters.ground.folders import draft_beside, remove_drafts
+from dlfa_adapters.ground.own import Ours, remove
 from dlfa_adapters.offline.e5_file import E5File
 from dlfa_adapters.offline.package_files import package_file
 
@@ -150,26 +150,34 @@ def _is_whole(folder: Path) -> bool:
         return False
 
 
+def _files_of(folder: Path) -> Ours:
+    """Which files in a folder are those of a conversion that was damaged later."""
+    try:
+        names = {_MANIFEST, *json.loads((folder / _MANIFEST).read_text("utf-8"))["sizes"]}
+    except (OSError, ValueError, LookupError, TypeError):
+        names = set()
+    return names.__contains__
+
+
 def _convert(weights: Path, tokenizer: Path, folder: Path) -> None:
     """Write config, safetensors and tokenizer beside `folder`, then rename: it is there whole or not at all."""
     logger.info("Converting %s (once)", weights.name)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
+    remove_drafts(folder)
+    with draft_beside(folder) as draft:
         _write(E5File(weights.read_bytes()), tokenizer, draft)
         sizes = {path.name: path.stat().st_size for path in sorted(draft.iterdir())}
         (draft / _MANIFEST).write_text(
             json.dumps({"weights": WEIGHTS, "tokenizer": TOKENIZER, "sizes": sizes}, indent=1), "utf-8"
         )
         if folder.exists() and not _is_whole(folder):
-            shutil.rmtree(folder)
+            remove(folder, _files_of(folder), last=_MANIFEST)
         try:
             draft.rename(folder)
-        except OSError:  # another process was faster
+        except OSError as error:  # another process was faster
             if not _is_whole(folder):
-                raise
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+                raise ConfigError(
+                    f"{folder} is not the encoder that was converted there, but somebody else's; move it away."
+                ) from error
 
 
 def _write(file: E5File, tokenizer_json: Path, folder: Path) -> None:

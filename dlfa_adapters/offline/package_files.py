@@ -1,10 +1,10 @@
 """Files that installed packages carry, found through package metadata: nothing of those packages is imported."""
 
-import hashlib
 from importlib import metadata
 from pathlib import Path
 
 from dlfa_adapters.errors import DataError, MissingExtraError
+from dlfa_adapters.ground.checksums import sha256_of
 
 _INSTALL = 'pip install "dlfa-adapters[demo]"'
 
@@ -39,12 +39,3 @@ def package_file(distribution: str, member: str, sha256: str) -> Path:
             f"type: {_INSTALL} --force-reinstall"
         )
     return path
-
-
-def sha256_of(path: Path) -> str:
-    """The sha256 of a file, in hexadecimal."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 22):
-            digest.update(chunk)
-    return digest.hexdigest()

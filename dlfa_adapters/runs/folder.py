@@ -2,9 +2,6 @@
 
 import json
 import os
-import re
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
@@ -12,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.errors import ConfigError, RunError
-from dlfa_adapters.offline.package_files import sha256_of
+from dlfa_adapters.ground.checksums import sha256_of
+from dlfa_adapters.ground.folders import bring_back, draft_beside, put_in_place
+from dlfa_adapters.ground.own import Ours, others, remove
 
 FORMAT = 1
 _CONFIG = "run.json"
@@ -40,7 +39,8 @@ def write_run(
 ) -> Run:
     """Write a run folder: first a draft beside it, then a rename.
 
-    An earlier run of the same name is replaced in one step; any other folder in the way is left alone.
+    An earlier run of the same name is replaced, see `ground.folders.put_in_place`; any other folder in the way is left
+    alone.
 
     Args:
         folder: Where it shall be.
@@ -52,10 +52,8 @@ def write_run(
         ConfigError: If something that is not such a folder is in the way.
     """
     folder = Path(folder)
-    check_free(folder, record)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
+    _check_kind(folder, record)
+    with draft_beside(folder) as draft:
         write_files(draft)
         if record == _CONFIG:
             _write_json(draft / "config.json", {"model_type": RUN_MODEL_TYPE})
@@ -67,17 +65,30 @@ def write_run(
             "files": {name: sha256_of(path) for name, path in files.items()},
         }
         _write_json(draft / record, whole)
-        draft.chmod(0o755)  # mkdtemp makes it private
-        if folder.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
-            folder.rename(old / folder.name)
-            draft.rename(folder)
-            shutil.rmtree(old)
-        else:
-            draft.rename(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        put_in_place(draft, folder, record, lambda earlier: files_of(earlier, record))
     return Run(folder, whole)
+
+
+def move_run(run: Path, folder: Path) -> None:
+    """Give a run another name, on the same file system; an earlier run of that name is replaced."""
+    _check_kind(folder, _CONFIG)
+    put_in_place(run, folder, _CONFIG, files_of)
+
+
+def remove_run(folder: Path) -> None:
+    """Delete a run, and nothing else that is in its folder; no run is no error."""
+    bring_back(folder, _CONFIG, files_of)
+    remove(folder, files_of(folder), last=_CONFIG)
+
+
+def files_of(folder: Path, record: str = _CONFIG) -> Ours:
+    """Which files in a run folder are the run's, by its record; none where that cannot be read."""
+    try:
+        told = json.loads((folder / record).read_text("utf-8"))
+        names = {record, *told["files"]} if isinstance(told["format"], int) else set()
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        names = set()
+    return names.__contains__
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -85,19 +96,39 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def check_free(folder: Path, record: str = _CONFIG) -> None:
-    """Refuse a place where something stands that is not a folder of this kind, or where nothing can be written.
+    """Refuse a place where something stands that cannot be replaced, or where nothing can be written.
 
     Args:
         folder: The place.
         record: The file by which such a folder is known.
 
     Raises:
-        ConfigError: If so.
+        ConfigError: If something is there that is not a folder of this kind, or has files in it that are not of it.
     """
+    _check_kind(folder, record)
+    if os.path.lexists(folder) and (stay := others(folder, files_of(folder, record))):
+        named = ", ".join(stay[:3]) + (f" and {len(stay) - 3} more" if len(stay) > 3 else "")
+        raise ConfigError(
+            f"{folder} would be replaced, but has files in it that are not of it ({named}); move them away, or give "
+            "another folder with --out."
+        )
+
+
+def _check_kind(folder: Path, record: str) -> None:
     check_writable(folder)
-    if os.path.lexists(folder) and not (folder / record).is_file():
-        kind = "a run folder" if record == _CONFIG else f"a folder with {record}"
+    bring_back(folder, record, lambda earlier: files_of(earlier, record))
+    if not os.path.lexists(folder):
+        return
+    kind = "a run folder" if record == _CONFIG else f"a folder with {record}"
+    if not (folder / record).is_file():
         raise ConfigError(f"{folder} exists and is not {kind}; give another folder with --out.")
+    if folder.is_symlink():
+        raise ConfigError(f"{folder} is a symbolic link; give the folder itself, --out {os.path.realpath(folder)}.")
+    if not files_of(folder, record)(record):
+        raise ConfigError(
+            f"{folder} exists and its {record} is not one of this library, or is damaged; give another folder with "
+            "--out, or delete it."
+        )
 
 
 def check_writable(path: Path) -> None:
@@ -117,14 +148,6 @@ def check_writable(path: Path) -> None:
         raise ConfigError(f"{path} cannot be written: {above} is read-only for you; give another place.")
 
 
-def remove_drafts(folder: Path) -> None:
-    """Delete what a process that was killed while it wrote this run has left beside it."""
-    pattern = re.compile(rf"\.{re.escape(folder.name)}-[a-z0-9_]{{8}}")  # as mkdtemp names them
-    for path in folder.parent.glob(f".{folder.name}-*"):
-        if pattern.fullmatch(path.name):
-            shutil.rmtree(path)
-
-
 def read_run(folder: str | Path) -> Run:
     """Read a run folder and check that every file is there with the bytes that were written.
 
@@ -132,6 +155,7 @@ def read_run(folder: str | Path) -> Run:
         RunError: If it is not a run folder, was written by a newer version, or a file is missing or damaged.
     """
     folder = Path(folder)
+    bring_back(folder, _CONFIG, files_of)
     if not folder.is_dir():
         raise RunError(f"There is no run folder {folder}; `dlfa demo` and `dlfa train` make one.")
     try:

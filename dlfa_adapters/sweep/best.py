@@ -4,14 +4,13 @@ from pathlib import Path
 
 from dlfa_adapters.evaluation.metrics import metrics_for
 from dlfa_adapters.frozen.export import add_trained_head
+from dlfa_adapters.ground.folders import remove_drafts
 from dlfa_adapters.runs import Run, write_run
-from dlfa_adapters.runs.folder import remove_drafts
 from dlfa_adapters.sweep.frozen import trained_head
 from dlfa_adapters.sweep.prepare import Prepared
 from dlfa_adapters.sweep.results import SweepResult, SweepRow
+from dlfa_adapters.sweep.saved import BEST
 from dlfa_adapters.training.finish import language_names, model_record
-
-BEST = "best"
 
 
 def save_best(prepared: Prepared, result: SweepResult) -> Run:

@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from dlfa_adapters.frozen import HeadSpec
-from dlfa_adapters.runs.whole import write_whole
+from dlfa_adapters.ground.whole import write_whole
 from dlfa_adapters.sweep.prepare import Prepared
 from dlfa_adapters.sweep.results import SweepRow
 

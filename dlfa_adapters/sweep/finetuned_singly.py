@@ -1,6 +1,5 @@
 """A training of a sweep by itself, through `training.train`: for encoders and tunings that are not stacked."""
 
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -10,13 +9,14 @@ from torch import Tensor
 
 from dlfa_adapters.frozen import HeadSpec
 from dlfa_adapters.frozen.kept import Epoch
+from dlfa_adapters.runs.folder import remove_run
 from dlfa_adapters.sweep.ensemble_batches import Batch
 from dlfa_adapters.sweep.ensemble_predict import Questions
 from dlfa_adapters.sweep.ensemble_training import TrainedMember
 from dlfa_adapters.sweep.finetuned_ranks import alone
 from dlfa_adapters.sweep.prepare import Prepared
 from dlfa_adapters.training import Plan, train
-from dlfa_adapters.training.checkpoints import work_folder
+from dlfa_adapters.training.checkpoints import remove_work
 
 
 def train_singly(prepared: Prepared, spec: HeadSpec, folder: Path, on_step: Callable[[int], None]) -> TrainedMember:
@@ -54,8 +54,8 @@ def train_singly(prepared: Prepared, spec: HeadSpec, folder: Path, on_step: Call
                 **options,
             )
     finally:
-        for left in (folder, work_folder(folder)):
-            shutil.rmtree(left, ignore_errors=True)
+        remove_run(folder)
+        remove_work(folder)
     member = TrainedMember(spec, watched=watcher.scores)
     for number, score in enumerate(run.config["training"]["dev_scores"], 1):
         epoch = Epoch(number, score, {}, watcher.counts[number - 1])

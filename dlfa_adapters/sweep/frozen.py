@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -17,15 +18,16 @@ from dlfa_adapters.frozen.keep import DEFAULT_BUDGET, decide, keep
 from dlfa_adapters.frozen.kept import Epoch
 from dlfa_adapters.frozen.scores import scorer_for
 from dlfa_adapters.frozen.stacks import all_layers
-from dlfa_adapters.runs.whole import write_whole
+from dlfa_adapters.ground.whole import remove_drafts_of, write_whole
 from dlfa_adapters.sweep.finetuned_files import RowFiles
 from dlfa_adapters.sweep.prepare import Prepared
 from dlfa_adapters.sweep.results import SweepRow
+from dlfa_adapters.sweep.saved import STATES, TRAININGS
 from dlfa_adapters.training.features import as_sentences, steps_of
 
 logger = logging.getLogger(__name__)
 
-STATES, TRAININGS = "states", "trainings"
+_EPOCH = re.compile(r"epoch-[0-9a-f]{16}(\.before)?\.safetensors")
 
 
 def frozen_sweep(
@@ -143,7 +145,9 @@ def _checkpoint(prepared: Prepared, missing: list[int], folder: Path) -> Path:
     told = [prepared.encoder.describe(), prepared.data, prepared.settings.as_dict(), prepared.task.labels, specs]
     digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
     path = folder / TRAININGS / f"epoch-{digest}.safetensors"
-    for other in path.parent.glob("*epoch-*.safetensors*"):
-        if other != path:
+    remove_drafts_of(path)
+    for other in path.parent.glob("epoch-*.safetensors"):
+        if other != path and _EPOCH.fullmatch(other.name) and not other.is_symlink():
+            remove_drafts_of(other)
             other.unlink()
     return path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dlfa_adapters.errors import MissingExtraError
-from dlfa_adapters.runs.whole import write_whole
+from dlfa_adapters.ground.whole import write_whole
 from dlfa_adapters.sweep.results import BASELINE, SweepResult
 from dlfa_adapters.sweep.table import Line, SweepTable
 

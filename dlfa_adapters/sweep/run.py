@@ -138,7 +138,8 @@ def run_sweep(
         seeds=seeds,
     )
     folder = Path(out or f"runs/{task}-sweep")
-    check_free(folder)
+    if is_main():  # which makes it, while the others look
+        check_free(folder)
     report = progress or (lambda stage, done, total: None)
     report("Loading encoder and data", 0, 1)
     prepared = prepare(request, method, settings, folder)

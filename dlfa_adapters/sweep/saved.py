@@ -1,5 +1,6 @@
 """The folder of a sweep: what was asked for, every score, the table; and whether it is the same sweep again.
 
+made-by-dlfa.json      says that this library made the folder
 plan.json              what was asked for, written first
 states/                hidden states of a frozen encoder, see `frozen.store`
 trainings/             a file for each finished training: scores, counts of every item, weights of a head
@@ -11,24 +12,39 @@ best/                  the run folder of the best head
 """
 
 import json
+import logging
 import math
-import shutil
+import os
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.frozen import HeadSpec
+from dlfa_adapters.ground.drafts import is_draft
+from dlfa_adapters.ground.folders import remove_drafts
+from dlfa_adapters.ground.own import is_empty, is_marked, mark, remove
+from dlfa_adapters.ground.whole import write_whole
 from dlfa_adapters.runs import versions
-from dlfa_adapters.runs.folder import check_writable
-from dlfa_adapters.runs.whole import write_whole
+from dlfa_adapters.runs.folder import check_free as check_run_folder
+from dlfa_adapters.runs.folder import check_writable, remove_run
 from dlfa_adapters.sweep.prepare import Prepared
 from dlfa_adapters.sweep.render import markdown
 from dlfa_adapters.sweep.results import SweepResult, SweepRow
 from dlfa_adapters.sweep.table import SweepTable
+from dlfa_adapters.training.checkpoints import remove_work
 
 FORMAT = 1
 PLAN, RESULT = "plan.json", "sweep.json"
+BEST, STATES, TRAININGS = "best", "states", "trainings"
+_KIND = "a sweep"
+_OURS = re.compile(
+    r"(plan|sweep)\.json|sweep\.md|(layers|languages)\.svg|states/[^/]+\.safetensors"
+    r"|trainings/(training|weights|epoch)-[0-9a-f]{16}(\.before)?\.safetensors"
+)
+
+logger = logging.getLogger(__name__)
 
 
 def check_free(folder: Path) -> None:
@@ -38,8 +54,10 @@ def check_free(folder: Path) -> None:
         ConfigError: If so.
     """
     check_writable(folder)
-    if folder.exists() and not (folder / PLAN).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+    if not (is_empty(folder) or is_marked(folder, _KIND) or _is_plan(folder / PLAN)):
         raise ConfigError(f"{folder} exists and is not a sweep; give another folder with --out.")
+    if folder.is_symlink():
+        raise ConfigError(f"{folder} is a symbolic link; give the folder itself, --out {os.path.realpath(folder)}.")
 
 
 def begin(prepared: Prepared, restart: bool) -> None:
@@ -50,18 +68,44 @@ def begin(prepared: Prepared, restart: bool) -> None:
 
     Args:
         prepared: The sweep.
-        restart: Whether an earlier sweep in its place is deleted.
+        restart: Whether an earlier sweep in its place is deleted, and nothing but its own files.
 
     Raises:
         RunError: If an earlier sweep in its place was another one.
+        ConfigError: If there are files of others in its folder `best`.
     """
     folder, plan = prepared.out, _plan(prepared)
+    check_run_folder(folder / BEST)
+    mark(folder, _KIND)
     if restart:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove_ours(folder)
     if (folder / PLAN).is_file():
         _compare(folder, _read_json(folder / PLAN), plan)
-    folder.mkdir(parents=True, exist_ok=True)
     _write_json(folder / PLAN, plan)
+
+
+def _remove_ours(folder: Path) -> None:
+    """Delete the sweep; what others have put there stays, and is said."""
+    for run in (folder / BEST, *(folder / TRAININGS).glob("run-*")):
+        if run.name == BEST or re.fullmatch(r"run-\d{3,}", run.name):
+            remove_work(run)
+            remove_drafts(run)
+            remove_run(run)
+
+    def ours(name: str) -> bool:
+        return _OURS.fullmatch(name) is not None or is_draft(name.rpartition("/")[2])
+
+    if stay := remove(folder, ours, PLAN, empty_it=True):
+        logger.warning("%s stays in %s: not of the sweep.", ", ".join(stay[:3]), folder)
+
+
+def _is_plan(path: Path) -> bool:
+    """Whether this is the plan of a sweep, and not another program's."""
+    try:
+        plan = json.loads(path.read_text("utf-8"))
+        return {"format", "task", "labels", "tuning", "data"} <= set(plan) and "fingerprint" in plan["encoder"]
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        return False
 
 
 def save(prepared: Prepared, result: SweepResult, table: SweepTable) -> None:

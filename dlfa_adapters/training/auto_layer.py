@@ -1,6 +1,5 @@
 """`fuse_layer="auto"`: choosing the layer without target labels, before a training begins."""
 
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from dlfa_adapters.frozen.keep import decide, keep
 from dlfa_adapters.frozen.scores import scorer_for
 from dlfa_adapters.frozen.similarity import parallel_cosine, sentence_means
 from dlfa_adapters.frozen.stacks import all_layers
+from dlfa_adapters.ground.folders import draft_beside
 from dlfa_adapters.runs import Encoder
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tasks.fuse_layer import takes_layers
@@ -110,9 +110,8 @@ def _by_dev(
     total = sum(map(len, windows.values()))
     device = model.device
     model.to("cuda" if torch.cuda.is_available() else device).eval()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as folder:
-        keeping = decide(model, windows, all_layers(specs, model.config.num_hidden_layers), Path(folder))
+    with draft_beside(out) as folder:
+        keeping = decide(model, windows, all_layers(specs, model.config.num_hidden_layers), folder)
         states = keep(
             keeping,
             model,

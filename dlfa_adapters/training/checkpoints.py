@@ -1,7 +1,9 @@
 """Checkpoints that are whole or not there, and the folder of a training that has not ended."""
 
 import json
+import logging
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -9,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.errors import ConfigError, RunError
-from dlfa_adapters.offline.package_files import sha256_of
-from dlfa_adapters.runs.whole import write_whole
+from dlfa_adapters.ground.checksums import sha256_of
+from dlfa_adapters.ground.drafts import is_draft
+from dlfa_adapters.ground.own import is_empty, is_marked, mark, remove
+from dlfa_adapters.ground.whole import write_whole
 from dlfa_adapters.training.distributed import is_main
 
 try:
@@ -18,10 +22,17 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+logger = logging.getLogger(__name__)
+
 MANIFEST = "complete.json"
 """Written last, by a rename: a checkpoint without it was cut short."""
 
 _PLAN = "training.json"
+_KIND = "a training that has not ended"
+_OURS = re.compile(
+    r"training\.json|(states/[^/]+|epoch|epoch-before)\.safetensors|checkpoint-\d+/.*"
+    r"|runs/.*"  # curves, where --report-to tensorboard writes them
+)
 
 
 def work_folder(run: Path) -> Path:
@@ -35,15 +46,49 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
         draft.write_text(json.dumps(content, indent=1, ensure_ascii=False), "utf-8")
 
 
+def check_work_folder(run: Path) -> None:
+    """Refuse a training whose checkpoints would come into a folder that another program or a person has made.
+
+    Raises:
+        ConfigError: If something stands there that this library did not make.
+    """
+    folder = work_folder(run)
+    if folder.is_symlink() or not (is_empty(folder) or is_marked(folder, _KIND) or _has_our_plan(folder)):
+        what = "is a symbolic link" if folder.is_symlink() else "is not a folder that this library made"
+        raise ConfigError(
+            f"The checkpoints of {run} would come into {folder}, which {what}; move it away, or give another folder "
+            "with --out."
+        )
+
+
 def write_plan(folder: Path, plan: dict[str, Any]) -> None:
     """Begin the folder of a training; an earlier one's checkpoints go."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+    mark(folder, _KIND)
+    _remove_ours(folder, empty_it=True)
     write_json(folder / _PLAN, plan)
+
+
+def remove_work(run: Path) -> None:
+    """Delete the working folder of a training that is done; what others have put there stays, and is said."""
+    folder = work_folder(run)
+    if is_marked(folder, _KIND):
+        _remove_ours(folder)
+
+
+def _remove_ours(folder: Path, *, empty_it: bool = False) -> None:
+    def ours(name: str) -> bool:
+        return _OURS.fullmatch(name) is not None or is_draft(name.rpartition("/")[2])
+
+    stay = remove(folder, ours, _PLAN, empty_it=empty_it)
+    if stay:
+        logger.warning("%s stays: %s is not of the training.", folder, ", ".join(stay[:3]))
+
+
+def _has_our_plan(folder: Path) -> bool:
+    try:
+        return {"id", "request", "encoder", "data"} <= set(json.loads((folder / _PLAN).read_text("utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return False
 
 
 @contextmanager
@@ -56,11 +101,15 @@ def alone(run: Path) -> Iterator[None]:
     Raises:
         ConfigError: If another process trains it.
     """
-    if fcntl is None or not is_main():
+    if not is_main():
         yield
         return
     folder = work_folder(run)
-    folder.mkdir(parents=True, exist_ok=True)
+    check_work_folder(run)
+    mark(folder, _KIND)
+    if fcntl is None:
+        yield
+        return
     held = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):

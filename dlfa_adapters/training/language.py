@@ -2,7 +2,6 @@
 
 import json
 import logging
-import shutil
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -13,11 +12,20 @@ from typing import Any, cast
 from transformers import TrainerState, set_seed
 
 from dlfa_adapters.evaluation.progress import Progress
+from dlfa_adapters.ground.folders import remove_drafts
 from dlfa_adapters.heads.language import RECORD
 from dlfa_adapters.heads.pretrained_decoder import pretrained_decoder
 from dlfa_adapters.runs import load_encoder, write_run
-from dlfa_adapters.runs.folder import check_free, remove_drafts
-from dlfa_adapters.training.checkpoints import alone, has_plan, read_plan, work_folder, write_plan
+from dlfa_adapters.runs.folder import check_free
+from dlfa_adapters.training.checkpoints import (
+    alone,
+    check_work_folder,
+    has_plan,
+    read_plan,
+    remove_work,
+    work_folder,
+    write_plan,
+)
 from dlfa_adapters.training.distributed import is_main, wait_for_everyone
 from dlfa_adapters.training.finish import machine
 from dlfa_adapters.training.finite import check_weights
@@ -99,6 +107,7 @@ def train_language(
     out = Path(out or f"adapters/{language}")
     report = progress or (lambda stage, done, total: None)
     check_free(out, RECORD)
+    check_work_folder(out)
     request = {
         "language": language, "text": [str(file) for file in files], "format": format, "model": model,
         "config": config, "reduction": reduction, "leave_out": tuning.leave_out, "steps": steps,
@@ -142,7 +151,7 @@ def train_language(
         if is_main():
             remove_drafts(out)
             _write(out, plan, described, measured, {"id": training_id, "seconds": seconds})
-            shutil.rmtree(folder)
+            remove_work(out)
     wait_for_everyone()
     return _read(out)
 
@@ -159,7 +168,7 @@ def resume_language(
     """
     out = Path(out)
     if (out / RECORD).is_file() and not has_plan(out):
-        shutil.rmtree(work_folder(out), ignore_errors=True)  # killed while it was deleted
+        remove_work(out)  # killed while it was deleted
         return _read(out)
     request = dict(read_plan(out)["request"])
     return train_language(**request, out=out, resume=True, on_start=on_start, progress=progress)
@@ -227,7 +236,7 @@ def _finished(out: Path, training_id: str) -> TrainedLanguage | None:
     if not (out / RECORD).is_file() or _read(out).record["training"]["id"] != training_id:
         return None
     if is_main():
-        shutil.rmtree(work_folder(out), ignore_errors=True)
+        remove_work(out)
     return _read(out)
 
 

@@ -1,13 +1,12 @@
 """Whether a training that is to be resumed is the same one, and whether it had ended already."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.errors import RunError
 from dlfa_adapters.runs import Run, read_run
-from dlfa_adapters.training.checkpoints import last_whole, work_folder
+from dlfa_adapters.training.checkpoints import last_whole, remove_work
 from dlfa_adapters.training.distributed import is_main, wait_for_everyone
 from dlfa_adapters.training.plan import PYTHON_OBJECTS, Source
 
@@ -48,7 +47,7 @@ def run_of(out: Path, training_id: str) -> Run | None:
     if run.config.get("training", {}).get("id") != training_id:
         return None
     if is_main():
-        shutil.rmtree(work_folder(out), ignore_errors=True)
+        remove_work(out)
     return run
 
 

@@ -1,7 +1,6 @@
 """`train`: data, encoder, tuning and head in; a run folder out. `dlfa train` is the same on the command line."""
 
 import logging
-import shutil
 import time
 import uuid
 from collections.abc import Callable
@@ -14,10 +13,19 @@ from transformers import TrainerState
 from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.fusion import Fusion
+from dlfa_adapters.ground.folders import remove_drafts
 from dlfa_adapters.runs import Run, read_run
-from dlfa_adapters.runs.folder import check_free, remove_drafts
+from dlfa_adapters.runs.folder import check_free
 from dlfa_adapters.training.auto_layer import LayerChoice
-from dlfa_adapters.training.checkpoints import alone, has_plan, read_plan, work_folder, write_plan
+from dlfa_adapters.training.checkpoints import (
+    alone,
+    check_work_folder,
+    has_plan,
+    read_plan,
+    remove_work,
+    work_folder,
+    write_plan,
+)
 from dlfa_adapters.training.distributed import is_main, wait_for_everyone, world_size
 from dlfa_adapters.training.features import train_features
 from dlfa_adapters.training.finish import Outcome, write_training_run
@@ -85,6 +93,7 @@ def train(
     out = Path(out or f"runs/{task}-{method.name}")
     report = progress or (lambda stage, done, total: None)
     check_free(out)
+    check_work_folder(out)
     if method.on_states and world_size() > 1:
         raise ConfigError("--tuning features runs in one process; start it without torchrun or accelerate launch.")
     request = {
@@ -133,7 +142,7 @@ def train(
             outcome.seconds, outcome.training_id = round(time.monotonic() - began, 1), training_id
             remove_drafts(out)
             write_training_run(plan, ready.encoder, outcome)
-            shutil.rmtree(folder)
+            remove_work(out)
             score = "" if outcome.dev_score is None else f", {outcome.dev_score:.2f} on dev"
             logger.info("Kept %s%s; saved in %s after %.0f s", outcome.best, score, out, outcome.seconds)
     wait_for_everyone()
@@ -157,7 +166,7 @@ def resume_training(
     """
     out = Path(out)
     if (out / "run.json").is_file() and not has_plan(out):
-        shutil.rmtree(work_folder(out), ignore_errors=True)  # killed while it was deleted
+        remove_work(out)  # killed while it was deleted
         return read_run(out)
     request = dict(read_plan(out)["request"])
     for name in ("train_data", "dev_data"):

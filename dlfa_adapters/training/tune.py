@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-import shutil
+import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -10,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.errors import ConfigError, MissingExtraError
+from dlfa_adapters.ground.drafts import is_draft
+from dlfa_adapters.ground.folders import remove_drafts
+from dlfa_adapters.ground.own import is_empty, is_marked, mark, remove
 from dlfa_adapters.runs import Run, read_run
-from dlfa_adapters.runs.folder import check_free
-from dlfa_adapters.training.checkpoints import write_json
+from dlfa_adapters.runs.folder import check_free, move_run, remove_run
+from dlfa_adapters.training.checkpoints import remove_work, write_json
 from dlfa_adapters.training.distributed import world_size
 from dlfa_adapters.training.run import train
 
@@ -24,6 +28,12 @@ BETO_GRID: dict[str, tuple[float, ...]] = {
 """The grid of Wu and Dredze 2019 (arXiv 1904.09077), searched on English dev data; it is for full fine-tuning."""
 
 SAMPLERS = ("grid", "tpe")
+
+_SEARCH = "search.json"
+_KIND = "a search that has not ended"
+_TRIAL = re.compile(r"trial-\d+")
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,7 @@ def tune(
     options = {**options, "seed": seed}
     study = _study(space, sampler, seed)
     folder = out.absolute().with_name(f"{out.name}.tune")
+    _check_search_folder(folder)
     _open(folder, {"task": task, "space": space, "sampler": sampler, "options": options})
     done: list[Trial] = []
 
@@ -107,10 +118,8 @@ def tune(
     found = folder / f"trial-{best.number}"
     if not (found / "run.json").is_file():  # a crash in between
         _train(task, best.number, best.options, folder, options)
-    if out.exists():
-        shutil.rmtree(out)
-    found.rename(out)
-    shutil.rmtree(folder)
+    move_run(found, out)
+    _remove_ours(folder)
     return TuneResult(done, best, read_run(out))
 
 
@@ -128,11 +137,44 @@ def _check(space: dict[str, list[Any]], sampler: str, options: dict[str, Any], o
 def _open(folder: Path, search: dict[str, Any]) -> None:
     """Go on with what an earlier call of the same search has left; what another search has left goes."""
     identity = hashlib.sha256(json.dumps(search, sort_keys=True, default=str).encode()).hexdigest()
-    record = folder / "search.json"
-    if not record.is_file() or json.loads(record.read_text("utf-8"))["identity"] != identity:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        write_json(record, {"identity": identity})
+    record = folder / _SEARCH
+    if is_marked(folder, _KIND) and _read(record).get("identity") == identity:
+        return
+    mark(folder, _KIND)
+    _remove_ours(folder, empty_it=True)
+    write_json(record, {"identity": identity})
+
+
+def _check_search_folder(folder: Path) -> None:
+    if folder.is_symlink() or not (is_empty(folder) or is_marked(folder, _KIND)):
+        what = "is a symbolic link" if folder.is_symlink() else "is not a folder that this library made"
+        raise ConfigError(
+            f"The trials of the search would come into {folder}, which {what}; move it away, or give another folder "
+            "with --out."
+        )
+
+
+def _remove_ours(folder: Path, *, empty_it: bool = False) -> None:
+    """Delete the trials of a search; what others have put there stays, and is said."""
+    for trial in folder.glob("trial-*"):
+        if _TRIAL.fullmatch(trial.name) and trial.is_dir():
+            remove_work(trial)
+            remove_drafts(trial)
+            remove_run(trial)
+
+    def ours(name: str) -> bool:
+        return name == _SEARCH or is_draft(name) or (name.endswith(".json") and _TRIAL.fullmatch(name[:-5]) is not None)
+
+    if stay := remove(folder, ours, _SEARCH, empty_it=empty_it):
+        logger.warning("%s stays: %s is not of the search.", folder, ", ".join(stay[:3]))
+
+
+def _read(record: Path) -> dict[str, Any]:
+    """What a file of the search says; nothing where it is not there or damaged."""
+    try:
+        return dict(json.loads(record.read_text("utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return {}
 
 
 def _study(space: dict[str, list[Any]], sampler: str, seed: int) -> Any:
@@ -150,17 +192,16 @@ def _study(space: dict[str, list[Any]], sampler: str, seed: int) -> Any:
 def _trial(task: str, number: int, chosen: dict[str, Any], folder: Path, options: dict[str, Any]) -> Trial:
     """Train, or take what an earlier call of the same search has found: samplers repeat themselves for a seed."""
     record = folder / f"trial-{number}.json"
-    if record.is_file():
-        saved = json.loads(record.read_text("utf-8"))
-        if saved["options"] == chosen:
-            return Trial(number, chosen, saved["score"])
+    saved = _read(record)
+    if saved.get("options") == chosen and isinstance(saved.get("score"), float):
+        return Trial(number, chosen, saved["score"])
     trial = _train(task, number, chosen, folder, options)
     write_json(record, {"options": chosen, "score": trial.score})
     for other in folder.glob("trial-*.json"):  # only the best so far keeps its weights
-        if json.loads(other.read_text("utf-8"))["score"] < trial.score:
-            shutil.rmtree(folder / other.stem, ignore_errors=True)
+        if _read(other).get("score", trial.score) < trial.score:
+            remove_run(folder / other.stem)
         elif other.stem != record.stem:
-            shutil.rmtree(folder / record.stem, ignore_errors=True)
+            remove_run(folder / record.stem)
     return trial
 
 

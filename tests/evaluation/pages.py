@@ -4,7 +4,7 @@ import json
 
 from dlfa_adapters.evaluation.saved import default_folder, save_evaluation
 from dlfa_adapters.evaluation.scoring import build_report
-from dlfa_adapters.offline.package_files import sha256_of
+from dlfa_adapters.ground.checksums import sha256_of
 from dlfa_adapters.runs import write_run
 from dlfa_adapters.tasks import NER
 from tests.evaluation.fakes import FakeClassifier, FakeTagger, ask, oracle, tagged

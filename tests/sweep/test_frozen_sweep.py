@@ -104,7 +104,8 @@ def test_what_is_saved(done):
         assert path.read_text("utf-8").rstrip().endswith("</svg>")
     assert [path.name for path in done.plots] == ["layers.svg", "languages.svg"]
     left = {path.name for path in done.folder.iterdir()}
-    assert left == {"plan.json", "sweep.json", "sweep.md", "layers.svg", "languages.svg", "states", "trainings", "best"}
+    files = {"made-by-dlfa.json", "plan.json", "sweep.json", "sweep.md", "layers.svg", "languages.svg"}
+    assert left == {*files, "states", "trainings", "best"}
     assert not list((done.folder / "trainings").glob("*epoch*"))
 
 
@@ -131,6 +132,31 @@ def test_another_sweep_in_its_place_is_refused(done, sweep, tmp_path):
     (tmp_path / "note.txt").write_text("a user's", "utf-8")
     with pytest.raises(ConfigError, match="exists and is not a sweep"):
         sweep(tmp_path)
+
+
+def test_restart_deletes_the_sweep_and_nothing_else(sweep, tmp_path):
+    """A user's own plan.json is no sweep, and what a user has put into a sweep's folder stays."""
+    mine = tmp_path / "mine"
+    (mine / "sub").mkdir(parents=True)
+    (mine / "plan.json").write_text('{"format": 1, "milestones": []}', "utf-8")
+    (mine / "sub" / "corpus.txt").write_text("precious", "utf-8")
+    for restart in (False, True):
+        with pytest.raises(ConfigError, match="exists and is not a sweep; give another folder"):
+            sweep(mine, restart=restart)
+    assert (mine / "sub" / "corpus.txt").read_text("utf-8") == "precious"
+    small = {"seeds": 1, "epochs": 1, "extra": (), "layers": [1]}
+    folder = sweep(tmp_path / "sweep", **small).folder
+    for name in ("notes.txt", "trainings/epoch-notes.safetensors", "best/notes.txt", "states/notes.txt"):
+        (folder / name).write_text("precious", "utf-8")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "corpus.txt").write_text("precious", "utf-8")
+    (folder / "states" / "link").symlink_to(tmp_path / "outside", target_is_directory=True)
+    with pytest.raises(ConfigError, match=r"best would be replaced, but has files in it .*notes.txt"):
+        sweep(folder, restart=True, **{**small, "epochs": 2})
+    (folder / "best" / "notes.txt").rename(folder / "best-notes.txt")
+    assert len(sweep(folder, restart=True, **{**small, "epochs": 2}).result.rows[0].dev) == 2
+    for name in ("notes.txt", "trainings/epoch-notes.safetensors", "best-notes.txt", "states/link/corpus.txt"):
+        assert (folder / name).read_text("utf-8") == "precious", name
 
 
 @pytest.mark.parametrize("place", ["states", "training", "second epoch", "the end of training"])

@@ -9,10 +9,10 @@ from dlfa_adapters.evaluation.page.facts import run_facts
 from dlfa_adapters.evaluation.page.render import Page, render_page
 from dlfa_adapters.evaluation.page.sweep_part import read_sweep, sweep_file, sweep_part
 from dlfa_adapters.evaluation.saved import REPORT, evaluations_of, is_evaluation, read_evaluation, read_report
-from dlfa_adapters.offline.package_files import sha256_of
+from dlfa_adapters.ground.checksums import sha256_of
+from dlfa_adapters.ground.whole import write_whole
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.runs.folder import check_writable
-from dlfa_adapters.runs.whole import write_whole
 
 
 def write_report(source: str | Path, out: str | Path | None = None) -> Path:

@@ -5,6 +5,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from dlfa_adapters.ground.drafts import SUFFIX, left_drafts, prefix_of
+
 
 @contextlib.contextmanager
 def write_whole(path: Path) -> Iterator[Path]:
@@ -18,7 +20,7 @@ def write_whole(path: Path) -> Iterator[Path]:
     Yields:
         Where to write it. After an exception nothing is renamed.
     """
-    draft = path.with_name(f".{path.name}-{os.getpid()}")
+    draft = path.with_name(f"{prefix_of(path)}{SUFFIX}")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         yield draft
@@ -31,6 +33,6 @@ def write_whole(path: Path) -> Iterator[Path]:
 
 def remove_drafts_of(path: Path) -> None:
     """Delete what processes that were killed while they wrote this file have left beside it."""
-    for draft in path.parent.glob(f".{path.name}-*"):
-        if draft.name.removeprefix(f".{path.name}-").isdecimal():
+    for draft in left_drafts(path):
+        if draft.is_file():
             draft.unlink()
