@@ -34,14 +34,19 @@ class ActivationMixin:
 
     def delete_head(self: Any, head_name: str) -> None:
         """Delete a head; see upstream. If it is one of several active ones, none is active afterwards."""
+        was_ours = head_name in self.heads and is_dlfa_head(self.heads[head_name])
+        was_active = head_name in (self._active_heads or [])
         super().delete_head(head_name)  # type: ignore[misc]
-        if head_name in (self._active_heads or []):
+        if was_active:
             self.active_head = None
+            if was_ours:
+                follow_active_head(self.config, [])
 
     def _follow_active_head(self: Any) -> None:
         """Label names in the configuration, and the inputs that Trainer takes for labels: those of the active head."""
         heads = [self.heads[name] for name in (self._active_heads or []) if name in self.heads]
-        follow_active_head(self.config, heads)
+        if any(is_dlfa_head(head) for head in self.heads.values()):  # without one, label names are upstream's concern
+            follow_active_head(self.config, heads)
         ours = [head for head in heads if is_dlfa_head(head)]
         labels = dict.fromkeys(name for head in heads for name in head.get_label_names()) if ours else {}
         others = dict.fromkeys(name for head in ours for name in head.get_input_names())
@@ -85,7 +90,10 @@ class ActivationMixin:
     def accepts_loss_kwargs(self: Any) -> bool:
         """Whether the loss honours `num_items_in_batch`; where it does not, Trainer scales it itself.
 
-        Stock heads do not, although the `**kwargs` of their models make Trainer believe so.
+        Stock heads do not, although the `**kwargs` of their models make Trainer believe so. A model with none but stock
+        heads has no such attribute, as upstream.
         """
+        if not any(hasattr(head, "honours_num_items") for head in self.heads.values()):
+            raise AttributeError("accepts_loss_kwargs")  # upstream has none, and Trainer goes by the signature
         heads = [self.heads[name] for name in head_setup(self, None) if name in self.heads]
         return bool(heads) and all(getattr(head, "honours_num_items", False) for head in heads)

@@ -4,19 +4,17 @@ Upstream picks a head's weights by substring (saving `ner` takes `ner_de` along)
 with a warning. Here a head's weights are those below `heads.<name>.`, and a head that does not fit is refused.
 """
 
-import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from adapters.loading import PredictionHeadLoader, WeightsLoaderHelper
-from adapters.utils import CONFIG_NAME, HEAD_CONFIG_NAME, HEAD_WEIGHTS_NAME, SAFE_HEAD_WEIGHTS_NAME
+from adapters.utils import HEAD_CONFIG_NAME, HEAD_WEIGHTS_NAME, SAFE_HEAD_WEIGHTS_NAME
 
 from dlfa_adapters.errors import RunError
-from dlfa_adapters.heads.encoder import check_encoder
-from dlfa_adapters.heads.head import HEAD_TYPE
-from dlfa_adapters.heads.names import check_head_name
+from dlfa_adapters.heads.formats import read_safetensors
+from dlfa_adapters.heads.saved_config import check_saved_head, is_dlfa, name_of_adapter, read_head_config
 
 
 class _ExactWeights(WeightsLoaderHelper):
@@ -38,25 +36,26 @@ class HeadLoader(PredictionHeadLoader):
     Args:
         model: The model.
         error_on_missing: Whether a missing head is an error.
-        use_safetensors: Whether safetensors are written, and read where there are any.
+        use_safetensors: Whether safetensors are written, and read where there are any; None, for reading only, leaves
+            that to `read_safetensors`.
         head_name: The head to save, where it is not called like the adapter that it is saved with.
     """
 
     def __init__(
-        self, model: Any, error_on_missing: bool = True, use_safetensors: bool = True, head_name: str | None = None
+        self,
+        model: Any,
+        error_on_missing: bool = True,
+        use_safetensors: bool | None = None,
+        head_name: str | None = None,
     ) -> None:
-        super().__init__(
-            model,
-            error_on_missing=error_on_missing,
-            convert_to_flex_head=model._convert_to_flex_head,
-            use_safetensors=use_safetensors,
-        )
+        super().__init__(model, error_on_missing=error_on_missing, convert_to_flex_head=model._convert_to_flex_head)
+        self.use_safetensors = use_safetensors
         self.head_name = head_name
         self.weights_helper = _ExactWeights(
             model,
             HEAD_WEIGHTS_NAME,
             HEAD_CONFIG_NAME,
-            use_safetensors=use_safetensors,
+            use_safetensors=bool(use_safetensors),
             safe_weights_name=SAFE_HEAD_WEIGHTS_NAME,
         )
 
@@ -92,7 +91,10 @@ class HeadLoader(PredictionHeadLoader):
         config = read_head_config(save_directory)
         if config is None and self.error_on_missing:
             raise RunError(f"There is no saved head in {save_directory!r} ({HEAD_CONFIG_NAME} is missing).")
-        if config is None or not is_dlfa(config):
+        self.weights_helper.use_safetensors = read_safetensors(self.use_safetensors, save_directory, HEAD_WEIGHTS_NAME)
+        if config is None:
+            return None, None
+        if not is_dlfa(config):
             return super().load(save_directory, load_as=load_as, loading_info=loading_info, **kwargs)
         if load_as and name_of_adapter(save_directory) not in (None, config["name"]):
             load_as = None  # the new name is the adapter's; a head with a name of its own keeps it
@@ -122,74 +124,9 @@ def _unchanged_on_error(model: Any, name: str) -> Iterator[None]:
     head, active = model.heads[name] if name in model.heads else None, model._active_heads
     try:
         yield
-    except Exception:
+    except BaseException:
         model.delete_head(name)
         if head is not None:
             model.add_prediction_head(head, set_active=False)
         model.active_head = active
         raise
-
-
-def read_head_config(directory: str) -> dict[str, Any] | None:
-    """The configuration of the head saved in a folder, or None where there is none.
-
-    Raises:
-        RunError: If the file is not whole.
-    """
-    path = os.path.join(directory, HEAD_CONFIG_NAME)
-    if not os.path.isfile(path):
-        return None
-    try:
-        with open(path, encoding="utf-8") as file:
-            config = json.load(file)
-        missing = {"name", "config", "model_class"} - set(config)
-    except (ValueError, TypeError) as error:
-        raise RunError(f"{path!r} is not a whole JSON file ({error}); save the head again.") from error
-    if is_dlfa(config) and missing:
-        raise RunError(f"{path!r} lacks {', '.join(sorted(missing))}; save the head again.")
-    return config
-
-
-def is_dlfa(config: dict[str, Any]) -> bool:
-    """Whether a saved head is one of ours."""
-    head = config.get("config")
-    return isinstance(head, dict) and head.get("head_type") == HEAD_TYPE
-
-
-def name_of_adapter(directory: str) -> str | None:
-    """Name of the adapter saved in the same folder, if there is one."""
-    path = os.path.join(directory, CONFIG_NAME)
-    if not os.path.isfile(path):
-        return None
-    with open(path, encoding="utf-8") as file:
-        return json.load(file).get("name")
-
-
-def check_saved_head(model: Any, name: str, config: dict[str, Any], id2label: Mapping[int, str] | None = None) -> None:
-    """Refuse a saved DLFA head that does not fit the model, or the head of that name that it would replace.
-
-    Args:
-        model: The model that is to take it.
-        name: The name it would get.
-        config: From `read_head_config`.
-        id2label: The label names that it would get instead of its own.
-
-    Raises:
-        RunError: Naming both values.
-        ConfigError: If the name cannot be a head's.
-    """
-    check_head_name(name)
-    head = config["config"]
-    check_encoder(name, head.get("encoder", {}), model.config)
-    size = _size(head)
-    if id2label and len(id2label) != size:
-        raise RunError(f"The saved head has {size} labels, but id2label names {len(id2label)}; type {size} names.")
-    if name in model.heads and _size(model.heads[name].config) != size:
-        raise RunError(
-            f"The saved head has {size} labels, the head {name!r} of this model {_size(model.heads[name].config)}; "
-            f"type load_as= to load it under another name, or model.delete_head({name!r}) first."
-        )
-
-
-def _size(head: dict[str, Any]) -> Any:
-    return head.get("num_choices") or head.get("num_labels")

@@ -51,3 +51,8 @@ def folder_name(name: str) -> str:
     """
     encoded = re.sub(r'[/\\%,:*?"<>|\x00-\x1f]', lambda found: f"%{ord(found.group()):02X}", name)
     return encoded if encoded.strip(".") else encoded.replace(".", "%2E")
+
+
+def is_one_folder(name: str) -> bool:
+    """Whether a name can be that of a folder as it is, without leaving the one around it or meeting an encoded one."""
+    return not re.search(r"[/\\%\x00-\x1f]", name) and bool(name.strip("."))

@@ -6,8 +6,6 @@ from typing import Any
 
 import adapters
 
-from dlfa_adapters.heads.names import folder_name
-
 logger = logging.getLogger(__name__)
 
 
@@ -25,7 +23,7 @@ class AdapterTrainer(adapters.AdapterTrainer):
     def _load_heads(self, resume_from_checkpoint: str) -> None:
         model: Any = self.model
         for name in list(model.heads):
-            folder = os.path.join(resume_from_checkpoint, folder_name(name))
+            folder = os.path.join(resume_from_checkpoint, model._folder_of(name))
             if os.path.isdir(folder):
                 model.load_head(folder, set_active=False)
                 model.heads[name].to(self.args.device)

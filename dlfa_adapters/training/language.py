@@ -228,7 +228,11 @@ def _write(
             **machine(),
         },
     }
-    write_run(out, record, lambda draft: model.save_adapter(str(draft), language, with_head=False), record=RECORD)
+
+    def save(draft: Path) -> None:
+        model.save_adapter(str(draft), language, with_head=False, use_safetensors=True)
+
+    write_run(out, record, save, record=RECORD)
 
 
 def _finished(out: Path, training_id: str) -> TrainedLanguage | None:

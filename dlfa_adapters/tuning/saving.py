@@ -37,7 +37,8 @@ def save_trained(
     elif saved == "adapters":
         record["adapters"] = _in_order(model.active_adapters)
         for name in record["adapters"]:
-            model.save_adapter(str(folder / ADAPTERS / folder_name(name)), name, with_head=False)
+            place = str(folder / ADAPTERS / folder_name(name))
+            model.save_adapter(place, name, with_head=False, use_safetensors=True)
     return record
 
 

@@ -112,8 +112,9 @@ def test_loading_other_names(model, tiny_model, tmp_path):
     assert labels(fresh) == {0: "no", 1: "yes"}
 
 
-def test_stock_heads_too(tiny_model):
+def test_stock_heads_beside_a_dlfa_head_too(tiny_model):
     model = tiny_model()
+    model.add_dlfa_head("ner")
     model.add_tagging_head("tags", num_labels=3, id2label={0: "a", 1: "b", 2: "c"})
     assert labels(model) == {0: "a", 1: "b", 2: "c"}
     model.add_masked_lm_head("lm")

@@ -275,7 +275,8 @@ def test_stacks_with_names_with_slashes_survive_checkpoints(tiny_model, tmp_path
     model.train_adapter(Stack("en/wiki", "task"))
     make(model, tmp_path, adapters.AdapterTrainer, max_steps=1, save_strategy="steps", save_steps=1).train()
     folder = tmp_path / "checkpoint-1"
-    assert (folder / folder_name("en/wiki") / "adapter.safetensors").is_file()
+    assert (folder / folder_name("en/wiki") / "pytorch_adapter.bin").is_file()
+    assert (folder / "task" / "adapter.safetensors").is_file()
     fresh = tiny_model()
     fresh.load_adapter(str(folder / folder_name("en/wiki")))
     fresh.load_adapter(str(folder / "task"))

@@ -29,7 +29,7 @@ def saved(tiny_model, tmp_path):
         model.add_adapter(language, config=config)
         randomise(model, f"adapters.{language}.", seed)
         folder = tmp_path / (folder or language)
-        model.save_adapter(str(folder), language)
+        model.save_adapter(str(folder), language, use_safetensors=True)
         encoder = {
             "name": "tiny", "num_hidden_layers": model.config.num_hidden_layers, "fingerprint": fingerprint(model)
         }  # fmt: skip

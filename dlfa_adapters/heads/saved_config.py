@@ -1,0 +1,92 @@
+"""What a saved head says of itself, and whether it fits a model."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from adapters.utils import CONFIG_NAME, HEAD_CONFIG_NAME, HEAD_WEIGHTS_NAME, SAFE_HEAD_WEIGHTS_NAME
+
+from dlfa_adapters.errors import RunError
+from dlfa_adapters.heads.encoder import check_encoder
+from dlfa_adapters.heads.head import HEAD_TYPE
+from dlfa_adapters.heads.names import check_head_name
+
+
+def read_head_config(directory: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """The configuration of the head saved in a folder, or None where there is none.
+
+    Raises:
+        RunError: If the file is not whole.
+    """
+    path = os.path.join(directory, HEAD_CONFIG_NAME)
+    if not os.path.isfile(path):
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            config = json.load(file)
+        missing = {"name", "config", "model_class"} - set(config)
+    except (ValueError, TypeError) as error:
+        raise RunError(f"{path!r} is not a whole JSON file ({error}); save the head again.") from error
+    if is_dlfa(config) and missing:
+        raise RunError(f"{path!r} lacks {', '.join(sorted(missing))}; save the head again.")
+    return config
+
+
+def check_no_stray_head(directory: str | os.PathLike[str]) -> None:
+    """Refuse weights of a head without its configuration: nothing says what head they are of.
+
+    Raises:
+        RunError: If there are any.
+    """
+    for name in (SAFE_HEAD_WEIGHTS_NAME, HEAD_WEIGHTS_NAME):
+        if os.path.isfile(os.path.join(directory, name)):
+            raise RunError(
+                f"{os.fspath(directory)!r} has weights of a head ({name}) but no {HEAD_CONFIG_NAME}, which says what "
+                "head it is; save the head again, or type with_head=False to load the adapter without it."
+            )
+
+
+def is_dlfa(config: dict[str, Any]) -> bool:
+    """Whether a saved head is one of ours."""
+    head = config.get("config")
+    return isinstance(head, dict) and head.get("head_type") == HEAD_TYPE
+
+
+def name_of_adapter(directory: str | os.PathLike[str]) -> str | None:
+    """Name of the adapter saved in the same folder, if there is one."""
+    path = os.path.join(directory, CONFIG_NAME)
+    if not os.path.isfile(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        return json.load(file).get("name")
+
+
+def check_saved_head(model: Any, name: str, config: dict[str, Any], id2label: Mapping[int, str] | None = None) -> None:
+    """Refuse a saved DLFA head that does not fit the model, or the head of that name that it would replace.
+
+    Args:
+        model: The model that is to take it.
+        name: The name it would get.
+        config: From `read_head_config`.
+        id2label: The label names that it would get instead of its own.
+
+    Raises:
+        RunError: Naming both values.
+        ConfigError: If the name cannot be a head's.
+    """
+    check_head_name(name)
+    head = config["config"]
+    check_encoder(name, head.get("encoder", {}), model.config)
+    size = _size(head)
+    if id2label and len(id2label) != size:
+        raise RunError(f"The saved head has {size} labels, but id2label names {len(id2label)}; type {size} names.")
+    if name in model.heads and _size(model.heads[name].config) != size:
+        raise RunError(
+            f"The saved head has {size} labels, the head {name!r} of this model {_size(model.heads[name].config)}; "
+            f"type load_as= to load it under another name, or model.delete_head({name!r}) first."
+        )
+
+
+def _size(head: dict[str, Any]) -> Any:
+    return head.get("num_choices") or head.get("num_labels")
