@@ -58,6 +58,8 @@ def _show(result: "DataCheck") -> None:
     facts.add_row("words", f"{result.words:,}")
     if result.entities:
         facts.add_row("entities", plain(", ".join(f"{kind} {count:,}" for kind, count in result.entities.items())))
+    if result.metric is not None:
+        facts.add_row("scored by", {"span_f1": "span F1"}.get(result.metric, result.metric))
     if result.dropped:
         facts.add_row("left out", ", ".join(f"{count:,} {reason}" for reason, count in result.dropped.items()))
     console.print(facts)

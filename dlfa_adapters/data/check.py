@@ -10,6 +10,7 @@ from dlfa_adapters.data.oddities import find_oddities
 from dlfa_adapters.data.readers import TAGGING_FORMATS, Problem, read_file
 from dlfa_adapters.data.readers.iob import split_tag
 from dlfa_adapters.errors import DataError
+from dlfa_adapters.tasks.span_tags import to_learn
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class DataCheck:
         labels: Label -> count, most frequent first; entity tags in IOB2.
         entities: Entity type -> number of entities (B- tags, and I- tags that start one), where tags are of entities.
         scheme: Tag scheme of the file, or None.
+        metric: By what a task of one's own with these labels is scored: `span_f1`, `accuracy`; None without labels.
         dropped: Reason -> number of rows or items that are left out.
         problems: Errors and warnings in the order of their lines, those about the whole file first.
     """
@@ -37,6 +39,7 @@ class DataCheck:
     labels: dict[str, int]
     entities: dict[str, int] = field(default_factory=dict)
     scheme: str | None = None
+    metric: str | None = None
     dropped: dict[str, int] = field(default_factory=dict)
     problems: Sequence[Problem] = ()
 
@@ -73,6 +76,7 @@ class DataCheck:
             "labels": self.labels,
             "entities": self.entities,
             "scheme": self.scheme,
+            "metric": self.metric,
             "dropped": self.dropped,
             "problems": [
                 {"line": p.line, "level": p.level, "kind": p.kind, "message": p.message} for p in self.problems
@@ -126,18 +130,22 @@ def check_data(path: str | Path, format: str | None = None, **options: Any) -> D
         labels=dict(labels.most_common()),
         entities=dict(entities.most_common()),
         scheme=read.scheme,
+        metric=None if not labels else to_learn(labels)[1] if tagging else "accuracy",
         dropped=dict(read.dropped),
         problems=tuple(sorted(problems, key=lambda problem: problem.line or 0)),
     )
 
 
 def _entity_types(tags: Sequence[str]) -> list[str]:
-    """Types of the entities of a sentence, an I- after O or another type starting one (conlleval's reading)."""
+    """Types of the entities of a sentence, an I- after O or another type starting one (conlleval's reading).
+
+    The type of `B` alone is called `_`.
+    """
     types = []
-    last = ""
+    last: str | None = None
     for tag in tags:
         prefix, kind = split_tag(tag) or ("O", "")
-        if kind and (prefix == "B" or kind != last):
-            types.append(kind)
-        last = kind
+        if prefix != "O" and (prefix == "B" or kind != last):
+            types.append(kind or "_")
+        last = None if prefix == "O" else kind
     return types

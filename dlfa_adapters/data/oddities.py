@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
 from dlfa_adapters.data.readers.base import Example, Problem, Sentence, shown
-from dlfa_adapters.data.readers.iob import orphans, split_tag
+from dlfa_adapters.data.readers.iob import orphans
 
 LONG_SENTENCE = 250  # words; more than any encoder of 512 pieces takes in most languages
 
@@ -40,7 +40,6 @@ _MEANINGS: dict[str, str] = {
     "mojibake": "words or texts that look like UTF-8 decoded as Latin-1 (é as Ã©)",
     "control_character": "words or texts with control characters",
     "long_sentence": f"sentences of more than {LONG_SENTENCE} words, which are read through overlapping windows",
-    "no_entity_tag": "tags that are neither O nor an entity tag (B-TYPE, I-TYPE), kept as they are",
     "orphan_inside": "I- tags that continue no entity, kept; the lenient and the strict span score differ on them",
     "no_tags": "sentences without tags, which can be tagged but not scored",
     "no_label": "examples without a label, which can be predicted but not scored",
@@ -57,9 +56,6 @@ def _of_sentence(item: Sentence, scheme: str | None) -> Iterator[tuple[str, int,
     elif scheme is not None:
         for index in orphans(item.tags):
             yield "orphan_inside", lines[index], item.words[index]
-        for index, tag in enumerate(item.tags):
-            if split_tag(tag) is None:
-                yield "no_entity_tag", lines[index], tag
     if len(item.words) > LONG_SENTENCE:
         yield "long_sentence", item.line, f"{len(item.words)} words"
     for line, word in zip(lines, item.words, strict=True):

@@ -21,6 +21,7 @@ from dlfa_adapters.data.hub import load_hub
 from dlfa_adapters.data.iterables import items_from
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE, describe, find_files
 from dlfa_adapters.data.readers import Notes, Problem, Read, Sentence, read_file
+from dlfa_adapters.data.readers.odd_labels import name_odd_labels
 from dlfa_adapters.data.readers.rows import finish_tagging
 from dlfa_adapters.errors import DataError
 from dlfa_adapters.tasks import Task, get_task
@@ -152,13 +153,14 @@ def sample_files(name: str, split: str) -> dict[str, Path]:
 def _in_iob2(by_language: dict[str, list[Any]], notes: Notes) -> dict[str, list[Any]]:
     """Entity tags in IOB2, each language from the scheme that it is in; a reader has done so for each file."""
     for language, items in by_language.items():
-        sentences = [item for item in items if isinstance(item, Sentence)]
-        if sentences:
-            read = finish_tagging(Read(sentences, "sentences", notes.path), None)
-            notes.problems += [
-                Problem(None, problem.level, problem.kind, f"{notes.path}, {language}: {problem.message}")
-                for problem in read.problems
-            ]
+        read = Read(items, "items", notes.path)
+        if all(isinstance(item, Sentence) for item in items):
+            finish_tagging(read, None)
+        name_odd_labels(read)
+        notes.problems += [
+            Problem(None, problem.level, problem.kind, f"{notes.path}, {language}: {problem.message}")
+            for problem in read.problems
+        ]
     return by_language
 
 

@@ -158,7 +158,8 @@ def check_fit(items: Sequence[Items], task: Task, source: str) -> None:
                 f"{source}: expected data for {task.name}, a {task.kind} task, but this is {language.kind} data"
             )
     if task.metric == "span_f1":
-        check_iob(tags for language in items for tags in language.gold)
+        for language in items:
+            check_iob(language.gold)
     if task.kind == "classification":
         pairs = {second is not None for language in items for _, second in language.inputs}
         if len(pairs) == 2:

@@ -13,6 +13,7 @@ from dlfa_adapters.evaluation.languages import check_has_language
 from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.runs import Run, load_encoder, read_run
 from dlfa_adapters.tasks import Task, TaskKind, classification_task, get_task, tagging_task
+from dlfa_adapters.tasks.span_tags import find_span_tags
 from dlfa_adapters.tuning.base import Saved
 from dlfa_adapters.tuning.saving import ENCODER, load_trained
 
@@ -176,5 +177,8 @@ def with_labels(name: str, kind: TaskKind, labels: Sequence[str]) -> Task:
     known = get_task(name)
     if known is not None and known.kind == kind:
         return known if known.labels == tuple(labels) else replace(known, labels=tuple(labels))
-    make = tagging_task if kind == "tagging" else classification_task
-    return replace(make(name, labels), labels=tuple(labels))
+    if kind == "classification":
+        return classification_task(name, labels)
+    found = find_span_tags(dict.fromkeys(labels, 1))
+    metric = "accuracy" if found is None or found.rewritten else "span_f1"
+    return replace(tagging_task(name, labels, metric), labels=tuple(labels))

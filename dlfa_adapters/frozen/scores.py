@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from dlfa_adapters.data.readers.iob import split_tag
 from dlfa_adapters.tasks import Task
 
 MakeScorer = Callable[[Sequence[Sequence[str]], Sequence[str]], "Scorer"]
@@ -78,7 +79,7 @@ class SpanF1(Scorer):
     """F1 of spans as conlleval counts them (lenient); a gold type that is no label is a miss.
 
     Args:
-        gold: Gold tags of each sentence, O, B-TYPE or I-TYPE.
+        gold: Gold tags of each sentence: O, B-TYPE or I-TYPE; any other is a span of one word of a type of its own.
         labels: Label names by id.
     """
 
@@ -86,9 +87,10 @@ class SpanF1(Scorer):
         super().__init__(gold)
         known = list(dict.fromkeys([*labels, *(tag for tags in gold for tag in tags)]))
         tag2id = {tag: i for i, tag in enumerate(known)}
-        kinds = {tag[2:]: i for i, tag in enumerate(known)}
-        self._kind_of = torch.tensor([kinds[tag[2:]] if tag != "O" else -1 for tag in known])
-        self._begins = torch.tensor([tag.startswith("B-") for tag in known])
+        readings = [(tag[:1] in ("O", "B", "I") and split_tag(tag)) or ("B", repr(tag)) for tag in known]
+        kinds = {kind: i for i, (_, kind) in enumerate(readings)}
+        self._kind_of = torch.tensor([kinds[kind] if prefix != "O" else -1 for prefix, kind in readings])
+        self._begins = torch.tensor([prefix != "I" for prefix, _ in readings])
         self._first = torch.tensor([i == 0 for tags in gold for i in range(len(tags))], dtype=torch.bool)
         self._gold = self._spans(torch.tensor([[tag2id[tag] for tags in gold for tag in tags]], dtype=torch.long))
 

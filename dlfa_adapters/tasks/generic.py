@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.tasks.base import Task
+from dlfa_adapters.tasks.span_tags import find_span_tags, read_tag
 
 
 def tagging_task(name: str, labels: Iterable[str], metric: str | None = None) -> Task:
@@ -19,13 +20,21 @@ def tagging_task(name: str, labels: Iterable[str], metric: str | None = None) ->
         The task.
 
     Raises:
-        ConfigError: There are fewer than two labels, or one occurs twice.
+        ConfigError: There are fewer than two labels, one occurs twice, or most but not all are entity tags and no
+            metric is given.
     """
     names = check_labels(name, labels)
     if is_span_task(names):
         types = dict.fromkeys(label[2:] for label in names if label != "O")
-        missing = [f"{start}-{kind}" for kind in types for start in "BI" if f"{start}-{kind}" not in names]
+        wanted = [f"{start}-{kind}" if kind else start for kind in types for start in "BI"]
+        missing = [label for label in wanted if label not in names]
         names = (*names, *missing) if "O" in names else ("O", *names, *missing)
+    elif metric is None and (found := find_span_tags(dict.fromkeys(names, 1))) is not None:
+        odd = ", ".join(map(repr, found.slips or found.rewritten))
+        raise ConfigError(
+            f"task {name!r}: expected entity tags written O, B-TYPE, I-TYPE, but there are also {odd}; leave these "
+            "out, or type metric='accuracy'"
+        )
     metric = metric or ("span_f1" if is_span_task(names) else "accuracy")
     return Task(name=name, kind="tagging", labels=names, metric=metric)
 
@@ -58,9 +67,14 @@ def labels_in_order(labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_span_task(labels: Iterable[str]) -> bool:
-    """Whether the labels are entity tags in IOB2: all of them `O`, `B-X` or `I-X`, and at least one not `O`."""
-    names = set(labels) - {"O"}
-    return bool(names) and all(label[:2] in ("B-", "I-") and len(label) > 2 for label in names)
+    """Whether the labels are entity tags in IOB2: all of them `O`, `B-X` or `I-X`, and at least one not `O`.
+
+    `B` and `I` without a type are, too.
+    """
+    readings = {label: read_tag(label) for label in set(labels) - {"O"}}
+    return bool(readings) and all(
+        reading is not None and reading.tag == label and reading.prefix in "BI" for label, reading in readings.items()
+    )
 
 
 def check_labels(name: str, labels: Iterable[str]) -> tuple[str, ...]:

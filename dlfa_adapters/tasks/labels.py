@@ -1,10 +1,12 @@
-"""From what a user says about labels to their names by id."""
+"""Label names: from what a user says about them to names by id, and those that are written in more than one way."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.tasks.base import Task
+from dlfa_adapters.tasks.span_tags import bare
 
 
 def check_id2label(id2label: Mapping[Any, str] | None) -> dict[int, str] | None:
@@ -52,3 +54,18 @@ def label_names(task: Task | None, num_labels: int | None, id2label: Mapping[Any
     if num_labels not in (None, len(names)):
         raise ConfigError(f"num_labels is {num_labels}, but id2label names {len(names)} labels; leave num_labels out.")
     return names
+
+
+def lookalikes(counts: Mapping[str, int]) -> dict[str, str]:
+    """Labels that differ from a more frequent one in case, blanks or separators alone, such as `noun` from `NOUN`.
+
+    Args:
+        counts: Label -> how often it occurs.
+
+    Returns:
+        Label -> the most frequent one that it looks like.
+    """
+    alike: dict[str, list[str]] = {}
+    for label in sorted(counts, key=lambda label: -counts[label]):
+        alike.setdefault(re.sub(r"(?<=\w)[-_:/.|\s]+(?=\w)", "-", bare(label)).casefold(), []).append(label)
+    return {label: first for first, *others in alike.values() for label in others}

@@ -11,6 +11,8 @@ from dlfa_adapters.errors import ConfigError, DataError
 from dlfa_adapters.offline.samples import SAMPLE_TASKS
 from dlfa_adapters.runs import Encoder
 from dlfa_adapters.tasks import Task, classification_task, get_task, labels_in_order, tagging_task
+from dlfa_adapters.tasks.labels import lookalikes
+from dlfa_adapters.tasks.span_tags import to_learn
 from dlfa_adapters.training.auto_layer import LayerChoice
 from dlfa_adapters.training.dataset import data_fingerprint, label_counts
 from dlfa_adapters.training.distributed import device_name
@@ -141,15 +143,21 @@ def task_for(name: str, train: Loaded, labels: str | None) -> Task:
     if labels not in (None, "task", "data"):
         raise ConfigError(f"labels must be task or data, got {labels!r}.")
     known = get_task(name)
-    found = labels_in_order(label_counts(train.dataset, train.kind))
+    counts = label_counts(train.dataset, train.kind)
+    learnt, metric = to_learn(counts) if train.kind == "tagging" else (list(counts), "accuracy")
+    found = labels_in_order(learnt)
     if known is None:
         pair = train.kind == "classification" and any(text is not None for text in train.dataset["text_pair"])
-        return tagging_task(name, found) if train.kind == "tagging" else classification_task(name, found, pair)
+        return tagging_task(name, found, metric) if train.kind == "tagging" else classification_task(name, found, pair)
     if labels == "data":
         made = tagging_task(name, found, known.metric) if known.kind == "tagging" else classification_task(name, found)
         return replace(known, labels=made.labels)
-    if train.unknown_labels and labels is None:
-        most = ", ".join(f"{label} ({n})" for label, n in list(train.unknown_labels.items())[:5])
+    slips = (counts.keys() - set(learnt)) | {
+        label for label, like in lookalikes(counts).items() if like in known.labels
+    }
+    unknown = {label: n for label, n in train.unknown_labels.items() if label not in slips}
+    if unknown and labels is None:
+        most = ", ".join(f"{label} ({n})" for label, n in list(unknown.items())[:5])
         raise ConfigError(
             f"{train.source} has labels that the task {name} does not have: {most}; type --labels data to take the "
             "labels from the data, or --labels task to learn nothing from these."

@@ -31,6 +31,7 @@ def test_counts(tmp_path):
         "labels": {"B-PER": 1, "I-PER": 1, "O": 1, "B-LOC": 1},
         "entities": {"PER": 1, "LOC": 1},
         "scheme": "IOB2",
+        "metric": "span_f1",
         "dropped": {"docstart_marker": 1},
         "problems": [],
     }

@@ -13,6 +13,7 @@ from dlfa_adapters.data.readers.conllu import Tree, read_conllu, write_conllu
 from dlfa_adapters.data.readers.detect import detect_format
 from dlfa_adapters.data.readers.labelled_text import read_labelled
 from dlfa_adapters.data.readers.lines import read_lines
+from dlfa_adapters.data.readers.odd_labels import name_odd_labels
 from dlfa_adapters.data.readers.pawsx import read_pawsx
 from dlfa_adapters.data.readers.plain import read_pairs, read_text
 from dlfa_adapters.data.readers.registry import READERS, TAGGING_FORMATS, register_reader
@@ -72,4 +73,6 @@ def read_file(path: str | Path, format: str | None = None, *, strict: bool = Tru
         format = detect_format(path, read_lines(path, Notes(path, strict=False)))
     if format not in READERS:
         raise ConfigError(f"expected a format among {', '.join(READERS)}, but got {format!r}")
-    return READERS[format](path, strict=strict, **options)
+    read = READERS[format](path, strict=strict, **options)
+    name_odd_labels(read)
+    return read

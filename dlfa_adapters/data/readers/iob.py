@@ -9,7 +9,10 @@ an IOB2 file (PAN-X has some in Japanese and Chinese) stays an I-, because the l
 on it; `repair` is there for those who ask for it.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+
+from dlfa_adapters.tasks.span_tags import find_span_tags
 
 _TO_IOB2 = {"B": "B", "I": "I", "L": "I", "E": "I", "M": "I", "U": "B", "S": "B", "W": "B"}
 
@@ -21,10 +24,11 @@ def split_tag(tag: str) -> tuple[str, str] | None:
         tag: E.g. `B-LOC`, `I-event-protest`, `O`.
 
     Returns:
-        `("B", "LOC")`, `("I", "event-protest")`, `("O", "")`; None where it is no entity tag (`NOUN`).
+        `("B", "LOC")`, `("I", "event-protest")`, `("O", "")`, `("B", "")` for `B` without a type; None where it is no
+        entity tag (`NOUN`).
     """
-    if tag == "O":
-        return ("O", "")
+    if tag in ("O", "B", "I"):
+        return (tag, "")
     if len(tag) > 2 and tag[1] == "-" and tag[0] in _TO_IOB2:
         return (tag[0], tag[2:])
     return None
@@ -38,31 +42,25 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str | None:
 
     Returns:
         `BILOU` or `BIOES` where their prefixes occur; `IOB1` where some entity starts with I- and B- is only ever used
-        between two entities of one type; otherwise `IOB2` (orphaned I- included). None where there is no entity, or
-        where more than a fifth of the tags besides O are no entity tags: fewer are taken for slips.
+        between two entities of one type; otherwise `IOB2` (orphaned I- included). None where `find_span_tags` finds
+        no tags of spans, or finds them written in another way.
     """
-    prefixes: set[str] = set()
-    entity_tags = slips = 0
-    inside_starts = begin_after_other = False
-    for tags in sequences:
-        last = ""
-        for tag in tags:
-            if tag == "O":
-                last = ""
-                continue
-            parts = split_tag(tag)
-            if parts is None:
-                slips, last = slips + 1, ""
-                continue
-            entity_tags += 1
-            prefix, kind = parts
-            prefixes.add(prefix)
-            if kind != last:
-                inside_starts |= prefix == "I"
-                begin_after_other |= prefix == "B"
-            last = kind
-    if not prefixes or 4 * slips > entity_tags:
+    sentences = list(sequences)
+    found = find_span_tags(Counter(tag for tags in sentences for tag in tags))
+    if found is None or found.rewritten:
         return None
+    prefixes: set[str] = set()
+    inside_starts = begin_after_other = False
+    for tags in sentences:
+        last: str | None = None
+        for tag in tags:
+            kind = _kind(tag)
+            if kind is not None:
+                prefixes.add(tag[0])
+                if kind != last:
+                    inside_starts |= tag[0] == "I"
+                    begin_after_other |= tag[0] == "B"
+            last = kind
     if prefixes & {"L", "U"}:
         return "BILOU"
     if prefixes & {"E", "S", "M", "W"}:
@@ -90,11 +88,10 @@ def to_iob2(tags: Sequence[str], scheme: str | None) -> list[str]:
 def orphans(tags: Sequence[str]) -> list[int]:
     """Positions of every I- that continues nothing: after O, at the start, or after an entity of another type."""
     found = []
-    last = ""
+    last: str | None = None
     for index, tag in enumerate(tags):
-        parts = split_tag(tag)
-        kind = parts[1] if parts else ""
-        if parts and parts[0] == "I" and kind != last:
+        kind = _kind(tag)
+        if kind is not None and tag[0] == "I" and kind != last:
             found.append(index)
         last = kind
     return found
@@ -117,16 +114,17 @@ def repair(tags: Sequence[str]) -> tuple[list[str], int]:
 
 
 def _replace_prefix(tag: str) -> str:
-    parts = split_tag(tag)
-    return tag if parts is None or tag == "O" else f"{_TO_IOB2[parts[0]]}-{parts[1]}"
+    return tag if _kind(tag) is None else _TO_IOB2[tag[0]] + tag[1:]
 
 
 def _iob1_to_iob2(tags: Sequence[str]) -> list[str]:
-    out = []
-    last = ""
-    for tag in tags:
-        parts = split_tag(tag)
-        kind = parts[1] if parts else ""
-        out.append(f"B-{kind}" if parts and parts[0] == "I" and kind != last else tag)
-        last = kind
+    out = list(tags)
+    for index in orphans(tags):
+        out[index] = "B" + out[index][1:]
     return out
+
+
+def _kind(tag: str) -> str | None:
+    """The type of an entity tag, empty for `B` and `I` alone; None for `O` and where it is none."""
+    parts = split_tag(tag)
+    return None if parts is None or parts[0] == "O" else parts[1]

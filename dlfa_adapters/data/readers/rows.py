@@ -1,13 +1,14 @@
 """Blocks of rows between blank lines: what CoNLL columns, WikiANN and XTREME's tagging files have in common."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dlfa_adapters.data.readers.base import Notes, Read, Sentence, shown
 from dlfa_adapters.data.readers.iob import detect_scheme, to_iob2
 from dlfa_adapters.data.readers.lines import write_lines
 from dlfa_adapters.errors import DataError
+from dlfa_adapters.tasks.span_tags import find_span_tags
 
 DOCSTART = "-DOCSTART-"
 _SHAPE_SAMPLE = 2000  # rows looked at to find separator and number of columns
@@ -113,27 +114,38 @@ def finish_tagging(read: Read[Sentence], scheme: str | None) -> Read[Sentence]:
 
     Args:
         read: Sentences with tags as in the file.
-        scheme: The scheme they are in, or None to find out.
+        scheme: The scheme they are in, written `B-TYPE`, or None to find out both.
 
     Returns:
         The same object.
     """
+    notes = Notes(read.path, strict=False, problems=read.problems)
+    found = None if scheme else find_span_tags(Counter(tag for item in read.items for tag in item.tags or ()))
+    if found is not None and found.rewritten:
+        changed = _rewrite(read.items, lambda tags: [found.rewritten.get(tag, tag) for tag in tags])
+        pairs = list(found.rewritten.items())
+        how = ", ".join(f"{shown(old)} as {shown(new)}" for old, new in pairs[:3]) + (", ..." if len(pairs) > 3 else "")
+        notes.warn(None, "notation", f"{changed} tags are in another notation than B-TYPE and were read so: {how}")
     read.scheme = scheme or detect_scheme(item.tags for item in read.items if item.tags)
-    if read.scheme in (None, "IOB2"):
-        return read
+    if read.scheme not in (None, "IOB2"):
+        changed = _rewrite(read.items, lambda tags: to_iob2(tags, read.scheme))
+        notes.warn(None, "scheme", f"tags are in {read.scheme}; {changed} of them were rewritten to make them IOB2")
+    return read
+
+
+def _rewrite(items: Sequence[Sentence], change: Callable[[Sequence[str]], list[str]]) -> int:
+    """Change the tags of sentences, keep what the file had in their columns, and count."""
     changed = 0
-    for item in read.items:
+    for item in items:
         if item.tags is None:
             continue
-        tags = to_iob2(item.tags, read.scheme)
+        tags = change(item.tags)
         if tags != item.tags:
             changed += sum(new != old for new, old in zip(tags, item.tags, strict=True))
             if item.columns is None:
                 item.columns = [list(row) for row in zip(item.words, item.tags, strict=True)]
             item.tags = tags
-    notes = Notes(read.path, strict=False, problems=read.problems)
-    notes.warn(None, "scheme", f"tags are in {read.scheme}; {changed} of them were rewritten to make them IOB2")
-    return read
+    return changed
 
 
 def write_rows(path: str, sentences: Sequence[Sequence[Sequence[str]]], separator: str = "\t") -> None:
