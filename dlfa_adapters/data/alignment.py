@@ -7,14 +7,17 @@ such words one by one, so each distinct word is encoded once.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tokenizers import Tokenizer
 
 from dlfa_adapters.data.backend import check_fast, clean, marker_ids, needs_blank, plain_backend
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
+_WORDS = "the text {!r:.80}; type split_words(text), which makes words of it."
 _WORDS_A_ROW = 1000  # a call encodes all rows, several at a time where there are processor cores
 
 
@@ -65,7 +68,51 @@ class WordPieces(NamedTuple):
         return self._replace(ids=self.ids[self.marker - marker :][:room], marker=marker)
 
 
-def align_words(tokenizer: "PreTrainedTokenizerFast", words: Iterable[str]) -> dict[str, WordPieces]:
+def check_sentences(sentences: Iterable[Iterable[str]]) -> None:
+    """Refuse text where words are expected: letter by letter it would pass for words.
+
+    Raises:
+        DataError: If one of the sentences, or all of them, are a string, or a word is none.
+    """
+    if isinstance(sentences, str):
+        raise DataError(f"expected a list of sentences, each a list of words, got {_WORDS.format(sentences)}")
+    for number, sentence in enumerate(sentences):
+        if isinstance(sentence, str):
+            raise DataError(f"expected sentence {number} to be a list of words, got {_WORDS.format(sentence)}")
+        check_words(sentence)
+
+
+def check_words(words: Iterable[str]) -> None:
+    """Refuse what are no words; see `check_sentences`.
+
+    Raises:
+        DataError: If they are a string, or one of them is none.
+    """
+    if isinstance(words, str):
+        raise DataError(f"expected a list of words, got {_WORDS.format(words)}")
+    for word in words:
+        if not isinstance(word, str):
+            raise DataError(
+                f"expected every word to be a string, got {word!r:.80}; type str(word), or split_words(text)."
+            )
+
+
+def check_texts(texts: Iterable[str]) -> None:
+    """Refuse what are no texts, such as a single string, which would pass for as many texts as it has letters.
+
+    Raises:
+        DataError: If they are a string, or one of them is none.
+    """
+    if isinstance(texts, str):
+        raise DataError(f"expected a list of texts, got the text {texts!r:.80}; put it in a list: [text].")
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise DataError(f"expected text {number} to be a string, got {text!r:.80}; join words with blanks.")
+
+
+def align_words(
+    tokenizer: "PreTrainedTokenizerFast", words: Iterable[str], backend: Tokenizer | None = None
+) -> dict[str, WordPieces]:
     """The pieces of every word.
 
     A tokenizer that marks words by the blank before them (byte-level BPE) is given the blank with every word, whether
@@ -74,23 +121,26 @@ def align_words(tokenizer: "PreTrainedTokenizerFast", words: Iterable[str]) -> d
     Args:
         tokenizer: A fast tokenizer.
         words: Any strings, "" too.
+        backend: What `plain_backend` makes of the tokenizer, where it is at hand.
 
     Returns:
         The pieces of each distinct word.
 
     Raises:
         ConfigError: If the tokenizer is slow, or has no token to stand for words that vanish.
+        DataError: If the words are a text, or one of them is no string.
     """
     check_fast(tokenizer)
-    distinct = list(dict.fromkeys(words))
+    distinct = [] if isinstance(words, str) else list(dict.fromkeys(words))
+    check_words(distinct or words)
     rows = [distinct[start : start + _WORDS_A_ROW] for start in range(0, len(distinct), _WORDS_A_ROW)]
-    with plain_backend(tokenizer) as backend:
-        markers = marker_ids(backend)
-        prefix = " " if needs_blank(backend) else ""
-        texts = [[prefix + clean(word) if word else "" for word in row] for row in rows]
-        encodings = backend.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
+    backend = plain_backend(tokenizer) if backend is None else backend
+    markers = marker_ids(backend)
+    prefix = " " if needs_blank(backend) else ""
+    texts = [[prefix + clean(word) if word else "" for word in row] for row in rows]
+    encodings = backend.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
     unk = stand_in(tokenizer)
-    special = _special_ids(tokenizer)
+    special = _special_ids(tokenizer) - {unk}
     aligned: dict[str, WordPieces] = {}
     for row, encoding in zip(rows, encodings, strict=True):
         pieces: list[list[int]] = [[] for _ in row]
@@ -142,8 +192,28 @@ def stand_in(tokenizer: "PreTrainedTokenizerFast") -> int:
     )
 
 
+def ids_of_texts(tokenizer: "PreTrainedTokenizerFast", encodings: Iterable[Any]) -> list[list[int]]:
+    """The pieces of texts or pairs of texts, in which nothing that stands in a text is a special token.
+
+    A `</s>` that somebody wrote would end the text for the encoder. As for words, UNK stands for it, and for a text of
+    which the tokenizer leaves nothing.
+
+    Args:
+        tokenizer: A fast tokenizer.
+        encodings: What its Rust tokenizer made of the texts, with the special tokens that belong around them.
+    """
+    special, texts = _special_ids(tokenizer), []
+    for encoding in encodings:
+        ids = list(encoding.ids) or [stand_in(tokenizer)]
+        if not special.isdisjoint(ids):
+            for i, around in enumerate(encoding.special_tokens_mask):
+                if not around and ids[i] in special:
+                    ids[i] = stand_in(tokenizer)
+        texts.append(ids)
+    return texts
+
+
 def _special_ids(tokenizer: "PreTrainedTokenizerFast") -> frozenset[int]:
     """Ids that tell the encoder where a text begins, ends, is padded or masked; no word is one of them."""
     names = ("cls", "sep", "bos", "eos", "pad", "mask")
-    ids = {getattr(tokenizer, f"{name}_token_id") for name in names}
-    return frozenset(ids - {None, stand_in(tokenizer)})
+    return frozenset({getattr(tokenizer, f"{name}_token_id") for name in names} - {None})

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from tokenizers import Tokenizer
 
 from dlfa_adapters.errors import ConfigError
 
@@ -32,27 +33,24 @@ def check_fast(tokenizer: "PreTrainedTokenizerFast") -> None:
         )
 
 
-@contextmanager
-def plain_backend(tokenizer: "PreTrainedTokenizerFast") -> Iterator[Any]:
-    """The Rust tokenizer without truncation and padding, which it may have from its file; then put back as it was.
+def plain_backend(tokenizer: "PreTrainedTokenizerFast") -> Tokenizer:
+    """The Rust tokenizer without the truncation and padding that it may have from its file; one of one's own.
+
+    The tokenizer that was given is not touched, so any number of threads may use it meanwhile. Vocabulary and all other
+    parts are shared with it, so this takes microseconds; whoever gets it may set truncation.
 
     Args:
         tokenizer: A fast tokenizer.
-
-    Yields:
-        Its `tokenizers.Tokenizer`.
     """
-    backend = tokenizer.backend_tokenizer
-    truncation, padding = backend.truncation, backend.padding
-    backend.no_truncation()
-    backend.no_padding()
-    try:
-        yield backend
-    finally:
-        if truncation is not None:
-            backend.enable_truncation(**truncation)
-        if padding is not None:
-            backend.enable_padding(**padding)
+    given = tokenizer.backend_tokenizer
+    own = Tokenizer(given.model)
+    for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+        part = getattr(given, name)
+        if part is not None:
+            setattr(own, name, part)
+    added = given.get_added_tokens_decoder()
+    own.add_tokens([added[token_id] for token_id in sorted(added)])  # in this order they get the ids that they had
+    return own
 
 
 @dataclass(frozen=True)
@@ -92,10 +90,18 @@ def marker_ids(backend: Any) -> frozenset[int]:
 
     For WordPiece there is none: there "▁" is a character like any other.
     """
-    states = _states(backend.pre_tokenizer) + _states(backend.normalizer)
-    marks = [mark for mark, sign in (("▁", "▁"), ("Ġ", '"ByteLevel"')) if sign in states]
-    ids = (backend.token_to_id(mark) for mark in marks)
-    return frozenset(i for i in ids if i is not None)
+    found = set()
+    for mark, sign in (("▁", "▁"), ("Ġ", '"ByteLevel"')):
+        token_id = backend.token_to_id(mark)
+        if token_id is not None and any(sign in _states(part) for part in _parts_that_mark(backend)):
+            found.add(token_id)
+    return frozenset(found)
+
+
+def _parts_that_mark(backend: Any) -> Iterator[Any]:
+    """One after the other: a normaliser can hold tables, of which the JSON takes milliseconds."""
+    yield backend.pre_tokenizer
+    yield backend.normalizer
 
 
 def needs_blank(backend: Any) -> bool:

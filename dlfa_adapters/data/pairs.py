@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
-from dlfa_adapters.data.alignment import stand_in
-from dlfa_adapters.data.backend import check_fast, clean
+from dlfa_adapters.data.alignment import check_texts, ids_of_texts
+from dlfa_adapters.data.backend import check_fast, clean, plain_backend
 from dlfa_adapters.data.readers.base import shown
 from dlfa_adapters.errors import ConfigError, DataError
 
@@ -61,8 +61,9 @@ def split_pairs(texts: Sequence[str], pair: bool | None = None) -> tuple[list[st
         First or only texts, and second texts; None for single texts, which keep their TABs.
 
     Raises:
-        DataError: If one of the pairs is none.
+        DataError: If one of the pairs is none, or the lines are a single string.
     """
+    check_texts(texts)
     if not (any("\t" in text for text in texts) if pair is None else pair):
         return list(texts), None
     rows = [text.split("\t") for text in texts]
@@ -91,14 +92,16 @@ def encode_texts(
         max_length: Most pieces of an item, special tokens included.
 
     Returns:
-        The items, in order, and what was cut off; the latter is also logged as one warning. Where a tokenizer without
-        special tokens leaves nothing of a text, UNK stands for it.
+        The items, in order, and what was cut off; the latter is also logged as one warning. UNK stands for special
+        tokens such as `</s>` that a text has in it, and for a text of which a tokenizer leaves nothing.
 
     Raises:
         ConfigError: If the tokenizer is slow or `max_length` leaves no room.
-        DataError: If there are not as many second texts as first ones.
+        DataError: If there are not as many second texts as first ones, or a string comes in the place of a list.
     """
     check_fast(tokenizer)
+    for given in (texts, () if text_pairs is None else text_pairs):
+        check_texts(given)
     if text_pairs is not None and len(text_pairs) != len(texts):
         raise DataError(f"expected a second text for each of {len(texts)} texts, got {len(text_pairs)}.")
     needed = tokenizer.num_special_tokens_to_add(pair=text_pairs is not None) + (1 if text_pairs is None else 2)
@@ -107,24 +110,19 @@ def encode_texts(
     if not texts:
         return [], TruncationCounts()
     first = [clean(text) for text in texts]
-    second = None if text_pairs is None else [clean(text) for text in text_pairs]
-    encoded = tokenizer(first, second, padding=False, truncation=False, verbose=False)
-    lengths = [len(ids) for ids in encoded["input_ids"]]
-    type_ids = encoded.get("token_type_ids") or [None] * len(first)
-    rows = zip(encoded["input_ids"], type_ids, strict=True)
-    items = [EncodedText(ids, types) if ids else _empty(tokenizer, types) for ids, types in rows]
+    rows = first if text_pairs is None else list(zip(first, map(clean, text_pairs), strict=True))
+    backend = plain_backend(tokenizer)
+    encodings = backend.encode_batch(rows)
+    lengths = [len(encoding.ids) for encoding in encodings]
     long = [i for i, length in enumerate(lengths) if length > max_length]
     if long:
-        cut = tokenizer(
-            [first[i] for i in long],
-            None if second is None else [second[i] for i in long],
-            padding=False,
-            truncation="longest_first",
-            max_length=max_length,
-        )
-        types = cut.get("token_type_ids") or [None] * len(long)
-        for i, ids, row in zip(long, cut["input_ids"], types, strict=True):
-            items[i] = EncodedText(ids, row)
+        side = getattr(tokenizer, "truncation_side", "right")
+        backend.enable_truncation(max_length, strategy="longest_first", direction=side)
+        for i, cut in zip(long, backend.encode_batch([rows[i] for i in long]), strict=True):
+            encodings[i] = cut
+    takes_types = "token_type_ids" in tokenizer.model_input_names
+    types = [(encoding.type_ids or [0]) if takes_types else None for encoding in encodings]
+    items = list(map(EncodedText, ids_of_texts(tokenizer, encodings), types))
     dropped = sum(lengths[i] - len(items[i].input_ids) for i in long)
     counts = TruncationCounts(
         items_total=len(items), n_truncated=len(long), pieces_total=sum(lengths), pieces_dropped=dropped
@@ -135,8 +133,3 @@ def encode_texts(
             len(long), len(items), max_length, dropped, counts.pieces_total,
         )  # fmt: skip
     return items, counts
-
-
-def _empty(tokenizer: "PreTrainedTokenizerFast", types: list[int] | None) -> EncodedText:
-    """What the encoder sees of a text of which the tokenizer leaves nothing."""
-    return EncodedText([stand_in(tokenizer)], None if types is None else [0])

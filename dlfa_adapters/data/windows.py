@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from dlfa_adapters.data.alignment import AlignmentCounts, WordPieces, align_words, count_words
+from dlfa_adapters.data.alignment import AlignmentCounts, WordPieces, align_words, check_sentences, count_words
 from dlfa_adapters.data.backend import Specials, check_fast, plain_backend, special_tokens
 from dlfa_adapters.errors import ConfigError
 
@@ -54,10 +54,12 @@ def make_windows(
 
     Raises:
         ConfigError: If the tokenizer is slow, or the lengths leave no room for a word.
+        DataError: If a sentence is a text and no list of words, or a word is no string.
     """
     check_fast(tokenizer)
-    with plain_backend(tokenizer) as backend:
-        specials = special_tokens(backend)
+    check_sentences(sentences)
+    backend = plain_backend(tokenizer)
+    specials = special_tokens(backend)
     room = max_length - len(specials)
     if room < 1 or context < 0:
         raise ConfigError(
@@ -66,7 +68,7 @@ def make_windows(
             "type max_length=128, context=64."
         )
     occurrences = Counter(chain.from_iterable(sentences))
-    aligned = align_words(tokenizer, occurrences)
+    aligned = align_words(tokenizer, occurrences, backend)
     counts = count_words(occurrences, aligned)
     giants = [word for word, pieces in aligned.items() if len(pieces.ids) > room]
     for word in giants:

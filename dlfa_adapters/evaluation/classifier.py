@@ -21,7 +21,7 @@ class Classifier(UsesLanguages):
         max_length: Most pieces of a text or pair, special ones included.
 
     Attributes:
-        counts: What the length limit did to the texts of the last call of `predict`.
+        counts: What the length limit did to the texts of the call of `predict` that began last, in whatever thread.
     """
 
     def __init__(self, model: Any, tokenizer: Any, labels: Sequence[str], *, max_length: int = 128) -> None:
@@ -50,7 +50,7 @@ class Classifier(UsesLanguages):
             A label for every text or pair, in the order given.
 
         Raises:
-            DataError: If there are not as many second texts as first ones.
+            DataError: If there are not as many second texts as first ones, or a string comes in the place of a list.
         """
         logits = self._logits(texts, text_pairs, max_tokens, on_progress)
         return [self.labels[best] for best in logits.argmax(-1).tolist()]

@@ -24,7 +24,7 @@ class Tagger(UsesLanguages):
         pooling: Which piece speaks for a word: `first`, `last` or `mean`.
 
     Attributes:
-        counts: What the tokenizer did to the words of the last call of `predict`.
+        counts: What the tokenizer did to the words of the call of `predict` that began last, in whatever thread.
     """
 
     def __init__(
@@ -59,6 +59,9 @@ class Tagger(UsesLanguages):
 
         Returns:
             A tag for every word, in the order given.
+
+        Raises:
+            DataError: If a sentence is a text and no list of words, or a word is no string.
         """
         windows, self.counts = make_windows(self.tokenizer, sentences, max_length=self.max_length, context=self.context)
         pad = self.tokenizer.pad_token_id

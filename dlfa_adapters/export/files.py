@@ -40,8 +40,7 @@ def write_beside(file: Path, tokenizer: Any, about: Mapping[str, Any]) -> None:
 
 def tokenizer_json(tokenizer: Any) -> str:
     """A fast tokenizer as one file, without the truncation and padding that somebody may have set."""
-    with plain_backend(tokenizer) as plain:
-        return str(plain.to_str())
+    return str(plain_backend(tokenizer).to_str())
 
 
 def check_neighbours(file: Path, tokenizer: Any) -> None:

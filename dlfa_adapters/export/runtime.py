@@ -21,8 +21,8 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
-from dlfa_adapters.data.alignment import stand_in
-from dlfa_adapters.data.backend import clean
+from dlfa_adapters.data.alignment import check_texts, ids_of_texts
+from dlfa_adapters.data.backend import clean, plain_backend
 from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.windows import Window, make_windows
 
@@ -112,14 +112,15 @@ class OnnxClassifier(OnnxModel):
 
     def predict(self, texts: Sequence[str], text_pairs: Sequence[str] | None = None) -> list[str]:
         """A label for every text or pair, in the order given; what is too long is cut off, the longer text first."""
-        backend = self.tokenizer.backend_tokenizer
-        backend.no_padding()
+        for given in (texts, () if text_pairs is None else text_pairs):
+            check_texts(given)
+        backend = plain_backend(self.tokenizer)
         backend.enable_truncation(self.about["max_length"], strategy="longest_first")
-        first, second = map(clean, texts), map(clean, text_pairs or ())
+        first, second = map(clean, texts), map(clean, () if text_pairs is None else text_pairs)
         items = list(first) if text_pairs is None else list(zip(first, second, strict=True))
         encodings = backend.encode_batch(items)
         labels = [""] * len(items)
-        rows = [e.ids or [stand_in(self.tokenizer)] for e in encodings]
+        rows = ids_of_texts(self.tokenizer, encodings)
         for number, scores in self.logits(rows, [e.type_ids or [0] for e in encodings]):
             labels[number] = self.labels[int(scores.argmax())]
         return labels

@@ -9,6 +9,7 @@ from transformers import TokenClassificationPipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 from transformers.pipelines.token_classification import AggregationStrategy
 
+from dlfa_adapters.data.backend import plain_backend
 from dlfa_adapters.data.pooling import pool_pieces
 from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.data.words import split_words, word_offsets
@@ -61,7 +62,7 @@ class WordPipeline(TokenClassificationPipeline):
 
     def _no_words(self) -> list[int]:
         """What the encoder sees of a text without words: something has to come out for it, too."""
-        return self.tokenizer("")["input_ids"] or [self.tokenizer.pad_token_id or 0]
+        return list(plain_backend(self.tokenizer).encode("").ids) or [self.tokenizer.pad_token_id or 0]
 
     def _forward(self, model_inputs: dict[str, Any]) -> dict[str, Any]:
         inputs = {name: model_inputs[name] for name in ("input_ids", "attention_mask")}

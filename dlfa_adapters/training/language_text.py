@@ -99,11 +99,11 @@ def mask_text(
         )
     paragraphs, dropped = read_paragraphs(files, format)
     held, kept = hold_out(paragraphs, seed)
-    with plain_backend(tokenizer) as backend:
-        specials = special_tokens(backend)
-        if max_length < len(specials) + 2:
-            raise ConfigError(f"max_length must be at least {len(specials) + 2}, got {max_length}; type 128.")
-        cut = [list(_rows(backend, part, specials, max_length)) for part in (kept, held)]
+    backend = plain_backend(tokenizer)
+    specials = special_tokens(backend)
+    if max_length < len(specials) + 2:
+        raise ConfigError(f"max_length must be at least {len(specials) + 2}, got {max_length}; type 128.")
+    cut = [list(_rows(backend, part, specials, max_length)) for part in (kept, held)]
     masking = Masking(tokenizer)
     train, measured = ([row for row in rows if masking.has_candidates(row)] for rows in cut)
     if unknown := sum(map(len, cut)) - len(train) - len(measured):

@@ -1,12 +1,13 @@
-"""Words to pieces: CASES C03, DEMAND 2 and 3."""
+"""Words to pieces: none is lost, and none is a special token."""
 
 import pytest
 from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
 from dlfa_adapters.data.alignment import AlignmentCounts, WordPieces, align_words
+from dlfa_adapters.data.backend import plain_backend
 from dlfa_adapters.data.windows import make_windows
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.errors import ConfigError, DataError
 
 from .tiny_tokenizers import FAMILIES, WORDPIECE_VOCAB, byte_level, slow, unigram, wordpiece
 
@@ -94,10 +95,40 @@ def test_the_tokenizer_is_left_as_it_was():
     backend = tokenizer.backend_tokenizer
     backend.enable_truncation(max_length=3)
     backend.enable_padding(length=9, pad_id=0, pad_token="[PAD]")
-    before = (backend.truncation, backend.padding)
+    before = backend.to_str()
     _, counts = make_windows(tokenizer, [["Anna", "met", "Bob", "in", "Rome"]])
     assert counts.words_total == 5
-    assert (backend.truncation, backend.padding) == before
+    assert backend.to_str() == before
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_a_tokenizer_of_ones_own_differs_in_truncation_and_padding_alone(kind):
+    given = FAMILIES[kind]()
+    given.add_tokens(["newword", "another"])
+    given.add_special_tokens({"additional_special_tokens": ["<mark>"]})
+    plain = given.backend_tokenizer.to_str()
+    given.backend_tokenizer.enable_truncation(max_length=3)
+    given.backend_tokenizer.enable_padding(length=9)
+    assert plain_backend(given).to_str() == plain
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("Sony phone", "a list of sentences, each a list of words, got the text 'Sony phone'; type split_words"),
+        (["Sony phone"], "sentence 0 to be a list of words, got the text 'Sony phone'; type split_words"),
+        ([["Sony"], "phone"], "sentence 1 to be a list of words, got the text 'phone'; type split_words"),
+        ([["Sony", 5]], "every word to be a string, got 5"),
+    ],
+)
+def test_a_string_is_no_list_of_words(wrong, message):
+    with pytest.raises(DataError, match=message):
+        make_windows(wordpiece(), wrong)
+
+
+def test_nor_is_it_one_for_the_aligner():
+    with pytest.raises(DataError, match="a list of words, got the text 'Sony'; type split_words"):
+        align_words(wordpiece(), "Sony")
 
 
 def test_lone_surrogates_do_not_crash():

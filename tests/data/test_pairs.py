@@ -6,10 +6,10 @@ import pytest
 from tokenizers.processors import TemplateProcessing
 
 from dlfa_adapters.data.batching import pad_batch
-from dlfa_adapters.data.pairs import TruncationCounts, encode_texts
+from dlfa_adapters.data.pairs import TruncationCounts, encode_texts, split_pairs
 from dlfa_adapters.errors import ConfigError, DataError
 
-from .tiny_tokenizers import slow, unigram, wordpiece
+from .tiny_tokenizers import FAMILIES, slow, unigram, wordpiece
 
 
 def test_pairs_with_type_ids():
@@ -72,3 +72,54 @@ def test_errors_say_what_to_type(tmp_path):
         encode_texts(slow(tmp_path), ["Anna"])
     with pytest.raises(DataError, match="a second text for each of 2 texts, got 1"):
         encode_texts(wordpiece(), ["Anna", "Bob"], ["Rome"])
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_special_tokens_in_a_text_are_text(kind):
+    tokenizer = FAMILIES[kind]()
+    special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
+    written = "Bob met.</s></s>in Rome <pad> <s> [SEP] [CLS][PAD]"
+    [plain], _ = encode_texts(tokenizer, ["Bob"], ["in"])
+    for texts in ([[written]], [[written], ["Bob"]], [["Bob"], [written]], [[written], [written]]):
+        [item], _ = encode_texts(tokenizer, *texts)
+        around = [i for i in item.input_ids if i in special]
+        expected, _ = encode_texts(tokenizer, *(["Bob"] for _ in texts))
+        assert around == [i for i in expected[0].input_ids if i in special]
+    [one], _ = encode_texts(tokenizer, ["Bob</s></s>in"])
+    assert one.input_ids != plain.input_ids
+    [cut], counts = encode_texts(tokenizer, [written * 9], max_length=20)
+    assert (len(cut.input_ids), counts.n_truncated) == (20, 1)
+    assert len([i for i in cut.input_ids if i in special]) <= 2
+
+
+def test_markers_of_ones_own_stay_markers():
+    """Special tokens that somebody added, such as the marks around an entity, are wanted in the text."""
+    tokenizer = wordpiece()
+    tokenizer.add_special_tokens({"additional_special_tokens": ["[E1]", "[/E1]"]})
+    [item], _ = encode_texts(tokenizer, ["[E1] Anna [/E1] met"])
+    assert item.input_ids == [2, 16, 4, 17, 5, 3]
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_the_pieces_are_those_of_the_tokenizer(kind, side):
+    tokenizer = FAMILIES[kind]()
+    tokenizer.truncation_side = side
+    texts = ["Anna met Bobby in Rome.", "東京 (1,250.5)" * 5, "Bob"]
+    for pair in (None, texts[::-1]):
+        items, _ = encode_texts(tokenizer, texts, pair, max_length=12)
+        expected = tokenizer(texts, pair, truncation="longest_first", max_length=12)
+        assert [item.input_ids for item in items] == expected["input_ids"]
+        if items[0].token_type_ids is not None:
+            assert [item.token_type_ids for item in items] == expected["token_type_ids"]
+
+
+@pytest.mark.parametrize("wrong", [("Sony",), (["Sony"], "phone"), ([["Sony", "phone"]],), ([None],)])
+def test_a_string_is_no_list_of_texts(wrong):
+    with pytest.raises(DataError, match=r"expected (a list of texts|text 0 to be a string), got .*; (put|join)"):
+        encode_texts(wordpiece(), *wrong)
+
+
+def test_lines_are_no_string():
+    with pytest.raises(DataError, match=r"expected a list of texts, got the text .a\\tb.; put it in a list"):
+        split_pairs("a\tb")

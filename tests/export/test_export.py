@@ -20,7 +20,10 @@ TAGGED = [(["Anna", "met", "Bob", "in", "Rome"], ["B-PER", "O", "B-PER", "O", "B
 PAIRS = [("Anna met Bob", "far", "neutral"), ("in Rome", "New York is far", "entailment")] * 2
 DATA = {"ner": TAGGED, "xnli": PAIRS}
 SENTENCES = [["Rome"], [], ["New", "York"] * 60, ["", "x" * 400, "\u200b", "</s>", "\ud800"], ["Anna", "met", "Bob"]]
-TEXTS = ["Anna", "", "far " * 90, "Bob met \ud800", ""], ["met", "Rome", "New York " * 90, "", ""]
+TEXTS = (
+    ["Anna", "", "far " * 90, "Bob met \ud800", "a[SEP][SEP]b", ""],
+    ["met", "Rome", "New York " * 90, "", "[PAD]", ""],
+)
 
 WITHOUT_TORCH = """
 import json, sys
@@ -48,10 +51,10 @@ def exported(request, tiny_folder, tmp_path_factory, no_shape_checks):
     return run, export_onnx(run, folder / "onnx" / "model.onnx")
 
 
-def without_torch(file, *inputs):
+def without_torch(file, *inputs, program=WITHOUT_TORCH):
     """What the written package predicts in a process that cannot import torch, transformers or dlfa_adapters."""
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_TORCH, str(file.parent), str(file)],
+        [sys.executable, "-c", program, str(file.parent), str(file)],
         input=json.dumps(inputs), capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -68,6 +71,33 @@ def test_the_same_predictions_without_pytorch(exported):
     want = load_run(run).predict(*inputs)
     assert without_torch(written.file, *inputs) == want
     assert len({label for row in want for label in ([row] if isinstance(row, str) else row)}) > 1
+
+
+THREADED = """
+import json, sys
+from concurrent.futures import ThreadPoolExecutor
+sys.path.insert(0, sys.argv[1])
+from dlfa_onnx import load
+model, inputs = load(sys.argv[2]), json.load(sys.stdin)
+with ThreadPoolExecutor(8) as threads:
+    print(json.dumps(list(threads.map(lambda _: model.predict(*inputs), range(320)))))
+"""
+
+
+@pytest.mark.parametrize("exported", ["ner full", "xnli features"], indirect=True)
+def test_many_threads_get_equal_answers(exported):
+    run, written = exported
+    inputs = (SENTENCES,) if run.config["task"] == "ner" else TEXTS
+    want = load_run(run).predict(*inputs)
+    assert all(found == want for found in without_torch(written.file, *inputs, program=THREADED))
+
+
+@pytest.mark.parametrize(
+    ("exported", "wrong"), [("ner full", ["Rome"]), ("xnli features", "Rome")], indirect=["exported"]
+)
+def test_a_string_in_the_place_of_a_list_is_refused(exported, wrong):
+    with pytest.raises(AssertionError, match=r"DataError: expected .*, got the text 'Rome'; "):
+        without_torch(exported[1].file, wrong)
 
 
 @pytest.mark.parametrize("exported", ["ner full"], indirect=True)
