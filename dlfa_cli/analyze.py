@@ -11,7 +11,7 @@ from dlfa_cli.evaluate import MOST_RESAMPLES, RESAMPLES, print_table
 
 if TYPE_CHECKING:
     from dlfa_adapters.analysis.parallel_report import ParallelReport
-    from dlfa_adapters.evaluation.compare import Difference
+    from dlfa_adapters.evaluation.paired import Difference
     from dlfa_adapters.evaluation.report import Estimate
 
 analyze_app = typer.Typer(no_args_is_help=True)

@@ -1,4 +1,4 @@
-"""`dlfa compare`: two runs on the same data, or two saved evaluations."""
+"""`dlfa compare`: runs on the same data, or saved evaluations; all with the first one."""
 
 import json
 from pathlib import Path
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="A run folder, or a saved evaluation.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="Another.")],
+    more: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[C]...", help="More, all compared with A at once.", show_default=False),
+    ] = None,
     data: Annotated[
         str | None, typer.Option("--data", "-d", help="For runs: a file, a folder, `samples:NAME` or `hub:NAME`.")
     ] = None,
@@ -30,43 +34,47 @@ def compare(
 ) -> None:
     """B minus A: the difference in each language and in the means, with paired intervals and p-values.
 
-    Both must have been asked the same words with the same gold labels. Examples:
+    All must have been asked the same words with the same gold labels. Of more than two, each is compared with A, and
+    adjusted p-values are for all of them at once. Examples:
 
     `dlfa compare runs/ner-demo runs/ner-xlmr --data download/panx --split dev`
 
     `dlfa compare runs/ner-demo-evaluated/panx-dev runs/ner-xlmr-evaluated/panx-dev`
+
+    `dlfa compare runs/ner-last runs/ner-4 runs/ner-8 --data samples:ner`
     """
     from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries, typed
 
     screen = errors_console()
     with screen.status("Starting (loading PyTorch and adapters)"):
         from dlfa_adapters.errors import ConfigError
-        from dlfa_adapters.evaluation.compare import compare as compare_predictions
+        from dlfa_adapters.evaluation.compare import compare_all
         from dlfa_adapters.evaluation.evaluate import predict_run
         from dlfa_adapters.evaluation.render import comparison_markdown
         from dlfa_adapters.evaluation.saved import is_evaluation, read_evaluation
         from dlfa_adapters.runs import read_run
 
         quiet_libraries()
-    saved = [is_evaluation(folder) for folder in (a, b)]
+    folders = [a, b, *(more or [])]
+    saved = [is_evaluation(folder) for folder in folders]
     if data is None and not all(saved):
-        folders = [read_run(folder).folder for folder in (a, b) if not is_evaluation(folder)]
+        [unsaved, *_] = [read_run(folder).folder for folder in folders if not is_evaluation(folder)]
         if any(saved):
             raise ConfigError(
-                f"A saved evaluation is compared with another one, and {folders[0]} is not one; type: "
-                f"dlfa evaluate {typed(folders[0])} --data DATA --save"
+                f"A saved evaluation is compared with another one, and {unsaved} is not one; type: "
+                f"dlfa evaluate {typed(unsaved)} --data DATA --save"
             )
         raise ConfigError("Two runs are compared on some data: add --data, e.g. --data samples:ner.")
     if data is not None and any(saved):
         raise ConfigError("A saved evaluation has its data with it: leave --data out, or give two run folders.")
     if markdown is not None:
         check_markdown(markdown)
-    runs = [] if data is None else [read_run(folder) for folder in (a, b)]
+    runs = [] if data is None else [read_run(folder) for folder in folders]
     with progress_bars(screen) as progress:
         if data is None:
-            both = [read_evaluation(folder) for folder in (a, b)]
+            models = [read_evaluation(folder) for folder in folders]
         else:
-            both = [
+            models = [
                 predict_run(
                     run,
                     data,
@@ -77,15 +85,23 @@ def compare(
                     limit=limit,
                     progress=lambda stage, done, total, name=name: progress(f"{stage} ({name})", done, total),  # type: ignore[misc]
                 )
-                for name, run in zip("AB", runs, strict=True)
+                for name, run in zip(_names(len(runs)), runs, strict=True)
             ]
-        result = compare_predictions(*both, resamples=resamples, seed=seed, progress=progress)
+        found = compare_all(models, resamples=resamples, seed=seed, progress=progress)
     if as_json:
-        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=1, allow_nan=False))
+        one, *others = [comparison.to_dict() for comparison in found]
+        told = {"format": one["format"], "comparisons": [one, *others]} if others else one
+        typer.echo(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False))
     else:
-        _show(result)
+        for comparison in found:
+            _show(comparison)
     if markdown is not None:
-        markdown.write_text(comparison_markdown(result), "utf-8")
+        markdown.write_text("\n".join(comparison_markdown(comparison) for comparison in found), "utf-8")
+
+
+def _names(number: int) -> list[str]:
+    """What models are called while they predict: A, B, ..., Z, 27, ..."""
+    return [chr(ord("A") + i) if i < 26 else str(i + 1) for i in range(number)]
 
 
 def _show(comparison: "Comparison") -> None:

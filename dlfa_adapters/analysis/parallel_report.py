@@ -7,8 +7,8 @@ import numpy as np
 
 from dlfa_adapters.analysis.similarity import MEASURES
 from dlfa_adapters.errors import ConfigError
-from dlfa_adapters.evaluation.compare import Difference
 from dlfa_adapters.evaluation.intervals import interval, p_value
+from dlfa_adapters.evaluation.paired import Difference
 from dlfa_adapters.evaluation.report import Estimate
 
 

@@ -48,6 +48,7 @@ class Loaded:
         dropped: Reason -> number of rows or items left out.
         problems: Warnings of the readers, with the file in front of each message.
         unknown_labels: Label that the task does not know -> how often it occurs. Such labels stay in the data.
+        own_ids: Languages all of whose items have ids of their own; the others' are numbers that a reader gave.
     """
 
     dataset: datasets.Dataset
@@ -56,6 +57,7 @@ class Loaded:
     dropped: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
     unknown_labels: dict[str, int] = field(default_factory=dict)
+    own_ids: frozenset[str] = frozenset()
 
 
 def assemble(by_language: dict[str, list[Any]], task: Task | None, split: str, notes: Notes) -> Loaded:
@@ -99,7 +101,8 @@ def assemble(by_language: dict[str, list[Any]], task: Task | None, split: str, n
         logger.warning("%s", problem.message)
     for reason, count in notes.dropped.items():
         logger.info("%s: left out %d: %s", notes.path, count, reason)
-    return Loaded(dataset, kind, str(notes.path), notes.dropped, notes.problems, unknown)
+    own_ids = frozenset(language for language, _ in rows) - {language for language, item in rows if not item.own_id}
+    return Loaded(dataset, kind, str(notes.path), notes.dropped, notes.problems, unknown, own_ids)
 
 
 def _dataset(rows: list[tuple[str, Any]], kind: str, notes: Notes) -> datasets.Dataset:

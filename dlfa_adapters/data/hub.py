@@ -197,11 +197,16 @@ def _items(name: str, spec: HubSpec, data: datasets.Dataset, notes: Notes) -> li
     if missing:
         have = ", ".join(data.column_names)
         raise DataError(f"hub:{name}: expected the column {missing[0]!r} in {spec.repo}, but it has {have}")
-    ids = data[spec.columns["id"]] if spec.columns.get("id") in data.column_names else range(len(data))
+    own = spec.columns.get("id") in data.column_names
+    ids = data[spec.columns["id"]] if own else range(len(data))
     if "words" in spec.columns:
         rows = zip(ids, data[spec.columns["words"]], _names(data, spec.columns["tags"]), strict=True)
-        return [_sentence(spec, str(id_), words, tags, notes) for id_, words, tags in rows]
-    return list(_examples(spec, data, [str(id_) for id_ in ids], notes))
+        items: list[Any] = [_sentence(spec, str(id_), words, tags, notes) for id_, words, tags in rows]
+    else:
+        items = list(_examples(spec, data, [str(id_) for id_ in ids], notes))
+    for item in items:
+        item.own_id = own
+    return items
 
 
 def _sentence(spec: HubSpec, id_: str, words: Sequence[str], tags: Sequence[Any], notes: Notes) -> Sentence:

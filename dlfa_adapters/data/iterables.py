@@ -51,11 +51,13 @@ def _from_mapping(value: Mapping[str, Any], index: int, notes: Notes) -> Sentenc
     id_, language = str(value.get("id", index)), value.get("language")
     words, tags = value.get("words"), value.get("tags")
     if words is not None and tags is not None and _is_words(words) and _is_words(tags):
-        return _sentence(words, tags, id_, language, index, notes)
+        sentence = _sentence(words, tags, id_, language, index, notes)
+        sentence.own_id = "id" in value
+        return sentence
     text, label, second = value.get("text"), value.get("label"), value.get("text_pair")
     if isinstance(text, str) and isinstance(label, str | int) and (second is None or isinstance(second, str)):
         flaw = flaw_of(text, second) if second is not None and value.get("placeholder") else None
-        return Example(text, second, str(label), id_, language=language, flaw=flaw)
+        return Example(text, second, str(label), id_, language=language, flaw=flaw, own_id="id" in value)
     raise DataError(f"{notes.path}: expected item {index} to be {_FORMS}, but got the keys {list(value)}")
 
 

@@ -1,46 +1,18 @@
 """Two models on the same sentences: differences with paired intervals and p-values."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from dlfa_adapters.errors import ConfigError, DataError
-from dlfa_adapters.evaluation.groups import groups
-from dlfa_adapters.evaluation.intervals import (
-    LEVEL,
-    RESAMPLES,
-    draw_again,
-    generator,
-    interval,
-    p_value,
-    resampled_sums,
-)
-from dlfa_adapters.evaluation.predictions import Predicted, Predictions
+from dlfa_adapters.evaluation.groups import Group, groups
+from dlfa_adapters.evaluation.intervals import LEVEL, RESAMPLES
+from dlfa_adapters.evaluation.paired import Difference, Paired, at_once, mean_difference, pair_models
+from dlfa_adapters.evaluation.predictions import Predictions
 from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.evaluation.report import FORMAT
-from dlfa_adapters.evaluation.scores import CountedScore, mean_of_defined, scores_for
-
-
-@dataclass(frozen=True)
-class Difference:
-    """B minus A, for one score; None where it is not defined for both.
-
-    Attributes:
-        a: The score of A.
-        b: The score of B.
-        difference: B minus A.
-        low: Lower end of the paired bootstrap interval of the difference.
-        high: Upper end.
-        p_value: Two-sided, from the same resamples; see `intervals.p_value`. Not corrected for the number of languages.
-    """
-
-    a: float | None
-    b: float | None
-    difference: float | None
-    low: float | None
-    high: float | None
-    p_value: float | None
+from dlfa_adapters.evaluation.scores import scores_for
+from dlfa_adapters.evaluation.translations import Drawn, find_translations
 
 
 @dataclass(frozen=True)
@@ -76,6 +48,8 @@ class Comparison:
         about_b: What is known of B and its data.
         languages: A row a language.
         means: A row a group.
+        models: How many models were compared with A at once.
+        drawn: How languages are drawn in a resample; None for a single one.
     """
 
     a: str
@@ -87,34 +61,16 @@ class Comparison:
     about_b: dict[str, Any]
     languages: list[DifferenceRow]
     means: list[DifferenceRow]
+    models: int = 1
+    drawn: Drawn | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values; no NaN."""
         whole = asdict(self)
         interval = {"level": LEVEL, "method": "paired percentile bootstrap over items",
-                    "resamples": whole.pop("resamples"), "seed": whole.pop("seed")}  # fmt: skip
+                    "resamples": whole.pop("resamples"), "seed": whole.pop("seed"),
+                    "languages": whole.pop("drawn")}  # fmt: skip
         return {"format": FORMAT, "scores": whole.pop("titles"), "interval": interval, **whole}
-
-
-@dataclass(frozen=True)
-class _Paired:
-    """Both scores of some data, and the resampled differences."""
-
-    a: float
-    b: float
-    samples: np.ndarray
-
-    @property
-    def defined(self) -> bool:
-        return not np.isnan(self.a) and not np.isnan(self.b)
-
-    def difference(self, items: int) -> Difference:
-        a, b = (None if np.isnan(value) else float(value) for value in (self.a, self.b))
-        if a is None or b is None:
-            return Difference(a, b, None, None, None, None)
-        if items < 2:
-            return Difference(a, b, b - a, None, None, None)
-        return Difference(a, b, b - a, *interval(self.samples), p_value(self.samples))
 
 
 def compare(
@@ -128,7 +84,7 @@ def compare(
     """Compare two models on the same data.
 
     In each resample the same sentences are drawn for both, so that what makes a sentence hard cancels out. The mean
-    over languages resamples each language on its own.
+    over languages resamples each language on its own; but translations of each other are drawn together.
 
     Args:
         a: Predictions of the one model.
@@ -144,40 +100,92 @@ def compare(
         ConfigError: If the two have different scores, or `resamples` or `seed` is out of range.
         DataError: If the two were not evaluated on the same words, texts and gold labels.
     """
-    scores = scores_for(a.task)
-    if [s.name for s in scores] != [s.name for s in scores_for(b.task)]:
+    return compare_all([a, b], resamples=resamples, seed=seed, progress=progress)[0]
+
+
+def compare_all(
+    models: Sequence[Predictions], *, resamples: int = RESAMPLES, seed: int = 0, progress: Progress | None = None
+) -> list[Comparison]:
+    """Compare several models with the first one, on the same data and the same resamples.
+
+    The adjusted p-values and simultaneous intervals are for all the models at once: those of a mean for each group of
+    languages, those of languages for all languages too.
+
+    Args:
+        models: Predictions, two or more; the first are those of A.
+        resamples: See `compare`.
+        seed: See `compare`.
+        progress: See `compare`.
+
+    Returns:
+        For each of the others, it minus A.
+
+    Raises:
+        ConfigError: If there are fewer than two; and see `compare`.
+        DataError: See `compare`.
+    """
+    if len(models) < 2:
+        raise ConfigError(f"expected at least two models to compare, got {len(models)}.")
+    first, *others = models
+    scores = scores_for(first.task)
+    for other in others:
+        _check_same_scores(first, other)
+        check_same_data(first, other)
+    found = [find_translations(model.languages, model.task) for model in models]
+    translations = next((x for x in found if x is not None and x.drawn.together), found[0])
+    paired = pair_models(models, scores, translations, resamples, seed)
+    sizes = {each.language: len(each.gold) for each in first.languages}
+    if progress is not None:
+        progress("Comparing", len(sizes), len(sizes))
+    sources = list(dict.fromkeys(source for model in models for source in model.source_languages))
+    each_language = [Group(language, language, (language,)) for language in sizes]
+    languages = _rows(each_language, sizes, paired)
+    means = [_rows([group], sizes, paired) for group in groups(list(sizes), sources, first.task.name)]
+    return [
+        Comparison(
+            a=first.name,
+            b=other.name,
+            titles={score.name: score.title for score in scores},
+            resamples=resamples,
+            seed=seed,
+            about_a=first.about,
+            about_b=other.about,
+            languages=languages[number],
+            means=[rows[number][0] for rows in means],
+            models=len(others),
+            drawn=None if translations is None else translations.drawn,
+        )
+        for number, other in enumerate(others)
+    ]
+
+
+def _rows(
+    split: Sequence[Group], sizes: Mapping[str, int], paired: Mapping[str, Mapping[str, Sequence[Paired]]]
+) -> list[list[DifferenceRow]]:
+    """For each model a row a group; what the rows hold is tested at once, for each score."""
+    items = [sum(sizes[language] for language in group.languages) for group in split]
+    found: dict[str, list[list[Difference]]] = {}
+    for score, models in next(iter(paired.values())).items():
+        cells = [
+            [mean_difference([paired[x][score][number] for x in group.languages]) for group in split]
+            for number in range(len(models))
+        ]
+        found[score] = at_once(cells, items)
+    return [
+        [
+            DifferenceRow(g.name, g.title, list(g.languages), items[i], {s: x[number][i] for s, x in found.items()})
+            for i, g in enumerate(split)
+        ]
+        for number in range(len(next(iter(found.values()))))
+    ]
+
+
+def _check_same_scores(a: Predictions, b: Predictions) -> None:
+    if [s.name for s in scores_for(a.task)] != [s.name for s in scores_for(b.task)]:
         raise ConfigError(
             f"expected two models for one kind of task, got {a.name} for {a.task.name} ({a.task.metric}) and {b.name} "
             f"for {b.task.name} ({b.task.metric})."
         )
-    check_same_data(a, b)
-    of_b = {language.language: language for language in b.languages}
-    paired, rows = {}, []
-    for language in a.languages:
-        name, items = language.language, len(language.gold)
-        paired[name] = _pair(language, of_b[name], scores, resamples, seed)
-        found = {score: pair.difference(items) for score, pair in paired[name].items()}
-        rows.append(DifferenceRow(name, name, [name], items, found))
-        if progress is not None:
-            progress("Comparing", 1, len(a.languages))
-    sources = list(dict.fromkeys([*a.source_languages, *b.source_languages]))
-    sizes = {row.name: row.items for row in rows}
-    means = []
-    for group in groups(list(sizes), sources):
-        items = sum(sizes[language] for language in group.languages)
-        found = {s.name: _mean([paired[x][s.name] for x in group.languages]).difference(items) for s in scores}
-        means.append(DifferenceRow(group.name, group.title, list(group.languages), items, found))
-    return Comparison(
-        a=a.name,
-        b=b.name,
-        titles={score.name: score.title for score in scores},
-        resamples=resamples,
-        seed=seed,
-        about_a=a.about,
-        about_b=b.about,
-        languages=rows,
-        means=means,
-    )
 
 
 def check_same_data(a: Predictions, b: Predictions) -> None:
@@ -196,31 +204,3 @@ def check_same_data(a: Predictions, b: Predictions) -> None:
         f"expected both to be evaluated on the same data, but {a.name} and {b.name} differ in the fingerprints of "
         f"{lines}{more}; evaluate both with the same --data, --split, --languages and --limit."
     )
-
-
-def _pair(
-    a: Predicted, b: Predicted, scores: tuple[CountedScore, ...], resamples: int, seed: int
-) -> dict[str, _Paired]:
-    """Every score of a language, both models on the same resamples."""
-    counts = [score.counts(side.predicted, side.gold) for score in scores for side in (a, b)]
-    random = generator(seed, a.language)
-    sums = resampled_sums(np.concatenate(counts, axis=1), resamples, random)
-    parts = iter(np.split(sums, np.cumsum([part.shape[1] for part in counts])[:-1], axis=1))
-    totals = iter(part.sum(axis=0) for part in counts)
-    return {
-        score.name: _Paired(
-            float(score.score(next(totals))),
-            float(score.score(next(totals))),
-            draw_again(-score.score(next(parts)) + score.score(next(parts)), random),
-        )
-        for score in scores
-    }
-
-
-def _mean(members: list[_Paired]) -> _Paired:
-    """The mean over the languages in which both have a score."""
-    defined = [member for member in members if member.defined]
-    if not defined:
-        return _Paired(np.nan, np.nan, np.empty(0))
-    samples = mean_of_defined(np.stack([member.samples for member in defined], axis=-1))
-    return _Paired(float(np.mean([m.a for m in defined])), float(np.mean([m.b for m in defined])), samples)

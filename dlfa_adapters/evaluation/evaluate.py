@@ -130,6 +130,7 @@ def items_by_language(loaded: Loaded, limit: int | None = None) -> tuple[list[It
         Items(
             language=language,
             kind="tagging" if loaded.kind == "tagging" else "classification",
+            own_ids=language in loaded.own_ids,
             **{
                 name: [values[i] for i in numbers[:limit]]
                 for name, values in (

@@ -59,6 +59,8 @@ def _method_notes(report: Report) -> Iterator[str]:
         f"[low, high]: {100 * LEVEL:.0f} % percentile bootstrap interval over items, {report.resamples:,} resamples, "
         f"seed {report.seed}."
     )
+    if report.drawn is not None:
+        yield report.drawn.sentence
     languages = report.table.languages
     yield from few_items((row.language, row.items) for row in languages)
     yield from _adapter_notes(report)

@@ -21,6 +21,8 @@ class Items:
         inputs: The words of each sentence; or the text and the second text (or None) of each item.
         gold: The tags of each sentence; or the label of each item.
         placeholder: Whether the item is a pair that is none (PAWS-X).
+        own_ids: Whether `ids` are those of the data and no numbers that a reader gave; None where an earlier version
+            saved them and did not say.
     """
 
     language: str
@@ -29,6 +31,7 @@ class Items:
     inputs: list[Any]
     gold: list[Any]
     placeholder: list[bool]
+    own_ids: bool | None = False
 
     @property
     def total(self) -> int:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from dlfa_adapters.evaluation.compare import Comparison, Difference
+from dlfa_adapters.evaluation.compare import Comparison, DifferenceRow
 from dlfa_adapters.evaluation.intervals import LEVEL, few_items
 from dlfa_adapters.evaluation.notes import notes
+from dlfa_adapters.evaluation.paired import Difference
 from dlfa_adapters.evaluation.report import Estimate, Report, Table
 
 Rows = list[list[str]]
@@ -62,37 +63,66 @@ def markdown(report: Report) -> str:
 
 def comparison_header(comparison: Comparison, score: str) -> list[str]:
     """Column titles of `comparison_rows`."""
-    return ["", "items", f"A: {comparison.titles[score]}", "B", f"B - A [{100 * LEVEL:.0f} %]", "p"]
+    return _comparison_header(comparison, score, ["", "items"], comparison.languages)
 
 
 def comparison_mean_header(comparison: Comparison, score: str) -> list[str]:
     """Column titles of `comparison_mean_rows`."""
-    return ["mean over", "languages", *comparison_header(comparison, score)[2:]]
+    return _comparison_header(comparison, score, ["mean over", "languages"], comparison.means)
+
+
+def _comparison_header(
+    comparison: Comparison, score: str, first: list[str], rows: Sequence[DifferenceRow]
+) -> list[str]:
+    titles = [*first, f"A: {comparison.titles[score]}", "B", f"B - A [{100 * LEVEL:.0f} %]", "p"]
+    return [*titles, "adjusted p"] if _is_adjusted(rows, score) else titles
 
 
 def comparison_rows(comparison: Comparison, score: str) -> Rows:
-    """A row a language: both scores, the difference with its interval, the p-value."""
-    return [[row.title, f"{row.items:,}", *_difference(row.scores[score])] for row in comparison.languages]
+    """A row a language: both scores, the difference with its interval, the p-value, adjusted where there are more."""
+    adjusted = _is_adjusted(comparison.languages, score)
+    return [[row.title, f"{row.items:,}", *_difference(row.scores[score], adjusted)] for row in comparison.languages]
 
 
 def comparison_mean_rows(comparison: Comparison, score: str) -> Rows:
     """A row a group of languages."""
-    return [[row.title, str(len(row.languages)), *_difference(row.scores[score])] for row in comparison.means]
+    adjusted = _is_adjusted(comparison.means, score)
+    return [[row.title, str(len(row.languages)), *_difference(row.scores[score], adjusted)] for row in comparison.means]
+
+
+def _is_adjusted(rows: Sequence[DifferenceRow], score: str) -> bool:
+    return any(row.scores[score].adjusted_p is not None for row in rows)
 
 
 def comparison_notes(comparison: Comparison) -> list[str]:
     """What a reader of a comparison has to know."""
-    return [
+    told = [
         f"A is {comparison.a}; B is {comparison.b}.",
         f"[low, high]: {100 * LEVEL:.0f} % percentile interval of the paired bootstrap, {comparison.resamples:,} "
-        f"resamples of the same items for both, seed {comparison.seed}; p: two-sided, from the same resamples, not "
-        "corrected for the number of languages.",
-        *few_items((row.title, row.items) for row in comparison.languages),
+        f"resamples of the same items for both, seed {comparison.seed}; p: two-sided, from the same resamples, for one "
+        "difference alone.",
     ]
+    score = next(iter(comparison.titles))
+    tested = [
+        what
+        for what, rows in (
+            (f"the languages{' and models' * (comparison.models > 1)} of a table", comparison.languages),
+            (f"the {comparison.models} models of each mean", comparison.means),
+        )
+        if _is_adjusted(rows, score)
+    ]
+    if tested:
+        told.append(
+            "Where nothing differs, one difference of twenty has p < 0.05; adjusted p (max-T) is for "
+            f"{' and '.join(tested)} at once."
+        )
+    if comparison.drawn is not None:
+        told.append(comparison.drawn.sentence)
+    return [*told, *few_items((row.title, row.items) for row in comparison.languages)]
 
 
 def comparison_markdown(comparison: Comparison) -> str:
-    """The whole comparison as Markdown."""
+    """The whole comparison of two models as Markdown."""
     lines = ["# Comparison", ""]
     for score, title in comparison.titles.items():
         languages = markdown_table(comparison_header(comparison, score), comparison_rows(comparison, score))
@@ -101,12 +131,13 @@ def comparison_markdown(comparison: Comparison) -> str:
     return "\n".join([*lines, *(f"- {_cell(note)}" for note in comparison_notes(comparison))]) + "\n"
 
 
-def _difference(found: Difference) -> list[str]:
+def _difference(found: Difference, adjusted: bool) -> list[str]:
     difference = percent(found.difference, "+")
     if found.low is not None:
         difference += f" [{percent(found.low, '+')}, {percent(found.high, '+')}]"
-    p = NO_VALUE if found.p_value is None else f"{found.p_value:.3f}"
-    return [percent(found.a), percent(found.b), difference, p]
+    values = [found.p_value, *([found.adjusted_p] if adjusted else [])]
+    p = [NO_VALUE if value is None else f"{value:.3f}" for value in values]
+    return [percent(found.a), percent(found.b), difference, *p]
 
 
 def _estimate(estimate: Estimate) -> str:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dlfa_adapters.evaluation.intervals import LEVEL
+from dlfa_adapters.evaluation.translations import EARLIER, Drawn
 
 FORMAT = 1
 ABOUT = ("run", "data", "versions")
@@ -94,7 +95,7 @@ class Report:
     """The evaluation of one model on one source of data.
 
     Attributes:
-        task: Name, kind, metric and labels.
+        task: Name, kind, metric, labels, and whether its data are parallel.
         titles: Name -> title of every score, the main one first.
         source_languages: Languages that the model has seen labels of.
         resamples: Bootstrap resamples.
@@ -102,6 +103,7 @@ class Report:
         about: What is known of run and data: folders, split, limit, what was left out and why, versions.
         table: Languages and means.
         without_placeholders: The same table without the pairs that are none (PAWS-X); None where all are.
+        drawn: How languages are drawn in a resample; None for a single one.
     """
 
     task: dict[str, Any]
@@ -112,6 +114,7 @@ class Report:
     about: dict[str, Any]
     table: Table
     without_placeholders: Table | None
+    drawn: Drawn | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values; no NaN."""
@@ -122,7 +125,7 @@ class Report:
             "scores": self.titles,
             "source_languages": self.source_languages,
             "interval": {"level": LEVEL, "method": "percentile bootstrap over items", "resamples": self.resamples,
-                         "seed": self.seed},
+                         "seed": self.seed, "languages": None if self.drawn is None else asdict(self.drawn)},
             **self.about,
             **table,
             "without_placeholders": None if without is None else asdict(without),
@@ -136,7 +139,9 @@ class Report:
             KeyError: If one is missing.
             TypeError: If one is of another kind.
         """
-        without = values["without_placeholders"]
+        without, drawn = values["without_placeholders"], EARLIER if len(values["languages"]) > 1 else None
+        if "languages" in values["interval"]:
+            drawn = Drawn.from_dict(values["interval"]["languages"])
         return cls(
             task=values["task"],
             titles=values["scores"],
@@ -146,6 +151,7 @@ class Report:
             about={name: values[name] for name in ABOUT if name in values},
             table=_table(values),
             without_placeholders=None if without is None else _table(without),
+            drawn=drawn,
         )
 
 

@@ -3,6 +3,7 @@
     evaluation.json         the report, with the name and sha256 of every other file
     evaluation.md           the same for people
     predictions/de.tsv      tagging: word, gold tag, predicted tag; the columns that conlleval takes
+    predictions/de.ids      tagging, where the sentences have ids: one a line
     predictions/de.jsonl    classification: id, text, text_pair, label (the predicted one), gold
 
 The folder is written as a draft beside its place and then renamed, so that there is never a half of one.
@@ -13,6 +14,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from dlfa_adapters.ground.checksums import sha256_of
 from dlfa_adapters.ground.folders import bring_back, draft_beside, put_in_place, remove_drafts
 from dlfa_adapters.ground.own import Ours, is_empty, others
 from dlfa_adapters.runs.folder import check_writable
+from dlfa_adapters.tasks import Task
 
 REPORT = "evaluation.json"
 _PLAIN_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
@@ -123,7 +126,7 @@ def read_evaluation(folder: str | Path) -> Predictions:
             raise TypeError(f"source_languages is {sources!r}")
         return Predictions(
             name=str(folder),
-            task=with_labels(task["name"], task["kind"], task["labels"]),
+            task=_task(task),
             source_languages=sources,
             languages=[_read(Path(folder), language, task["kind"], whole["files"]) for language in whole["files"]],
             about={name: whole[name] for name in ABOUT if name in whole},
@@ -179,11 +182,18 @@ def _write(folder: Path, predictions: Predictions, report: Report) -> None:
         write, suffix = (_write_tags, "tsv") if language.kind == "tagging" else (_write_labels, "jsonl")
         path = folder / "predictions" / f"{name}.{suffix}"
         write(path, language)
-        files[language.language] = {"file": f"predictions/{path.name}", "sha256": sha256_of(path)}
+        files[language.language] = {**_named(folder, path), "own_ids": language.own_ids}
+        if language.kind == "tagging" and language.own_ids:
+            write_lines(path.with_suffix(".ids"), language.ids)
+            files[language.language]["ids"] = _named(folder, path.with_suffix(".ids"))
     (folder / "evaluation.md").write_text(markdown(report), "utf-8")
     whole = {**report.to_dict(), "files": files}
     text = json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False)
     (folder / REPORT).write_text(text + "\n", "utf-8")
+
+
+def _named(folder: Path, path: Path) -> dict[str, Any]:
+    return {"file": path.relative_to(folder).as_posix(), "sha256": sha256_of(path)}
 
 
 def _write_tags(path: Path, language: Predicted) -> None:
@@ -207,17 +217,30 @@ def _write_labels(path: Path, language: Predicted) -> None:
     )
 
 
-def _read(folder: Path, language: str, kind: str, files: dict[str, Any]) -> Predicted:
-    path = folder / files[language]["file"]
-    if sha256_of(path) != files[language]["sha256"]:
+def _task(told: dict[str, Any]) -> Task:
+    task = with_labels(told["name"], told["kind"], told["labels"])
+    return replace(task, parallel=bool(told.get("parallel", task.parallel)))
+
+
+def _unchanged(folder: Path, told: dict[str, Any]) -> Path:
+    path = folder / told["file"]
+    if sha256_of(path) != told["sha256"]:
         raise RunError(f"{path} is not the file that was written (cut short or changed); evaluate again.")
+    return Path(path)
+
+
+def _read(folder: Path, language: str, kind: str, files: dict[str, Any]) -> Predicted:
+    told = files[language]
+    path = _unchanged(folder, told)
     if kind == "tagging":
+        ids = read_lines(_unchanged(folder, told["ids"]), Notes(path)) if "ids" in told else None
         sentences = read_columns(path, word_column=0, tag_column=2, scheme="IOB2").items
         columns = [list(zip(*(item.columns or []), strict=True)) for item in sentences]
         return Predicted(
             language=language,
             kind="tagging",
-            ids=[item.id for item in sentences],
+            ids=[item.id for item in sentences] if ids is None else ids,
+            own_ids=told.get("own_ids"),
             inputs=[list(words) for words, _, _ in columns],
             gold=[list(gold) for _, gold, _ in columns],
             placeholder=[False] * len(sentences),
@@ -228,6 +251,7 @@ def _read(folder: Path, language: str, kind: str, files: dict[str, Any]) -> Pred
         language=language,
         kind="classification",
         ids=[row["id"] for row in rows],
+        own_ids=told.get("own_ids"),
         inputs=[(row["text"], row["text_pair"]) for row in rows],
         gold=[row["gold"] for row in rows],
         placeholder=[row["placeholder"] for row in rows],

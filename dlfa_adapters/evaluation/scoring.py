@@ -7,13 +7,15 @@ import numpy as np
 
 from dlfa_adapters.evaluation.families import family_of
 from dlfa_adapters.evaluation.groups import groups
-from dlfa_adapters.evaluation.intervals import RESAMPLES, draw_again, generator, interval, resampled_sums
+from dlfa_adapters.evaluation.intervals import RESAMPLES, interval
 from dlfa_adapters.evaluation.metrics import metrics_for
 from dlfa_adapters.evaluation.metrics.counts import unknown_labels
 from dlfa_adapters.evaluation.predictions import Predicted, Predictions
 from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.evaluation.report import Estimate, LanguageReport, MeanReport, Report, Table
+from dlfa_adapters.evaluation.resampling import Sums, resample_languages
 from dlfa_adapters.evaluation.scores import CountedScore, mean_of_defined, scores_for
+from dlfa_adapters.evaluation.translations import find_translations
 from dlfa_adapters.tasks import Task
 
 
@@ -38,7 +40,8 @@ def build_report(
     Args:
         predictions: What the model said, by language.
         resamples: Bootstrap resamples.
-        seed: Of the resampling; each language has random numbers of its own.
+        seed: Of the resampling; each language has random numbers of its own, but translations of each other are drawn
+            together, see `translations.find_translations`.
         progress: Called after each language.
 
     Returns:
@@ -57,13 +60,21 @@ def build_report(
         return _table(languages, task, scores, sources, resamples, seed, lambda: step(stage, 1, len(languages)))
 
     kept = [language.without_placeholders() for language in predictions.languages]
+    translations = find_translations(predictions.languages, task)
     return Report(
-        task={"name": task.name, "kind": task.kind, "metric": task.metric, "labels": list(task.labels)},
+        task={
+            "name": task.name,
+            "kind": task.kind,
+            "metric": task.metric,
+            "labels": list(task.labels),
+            "parallel": task.parallel,
+        },
         titles={score.name: score.title for score in scores},
         source_languages=list(sources),
         resamples=resamples,
         seed=seed,
         about=predictions.about,
+        drawn=None if translations is None else translations.drawn,
         table=table(predictions.languages, "Scoring"),
         without_placeholders=table(kept, "Scoring without placeholder pairs") if flawed else None,
     )
@@ -78,11 +89,18 @@ def _table(
     seed: int,
     done: Callable[[], None],
 ) -> Table:
-    split = groups([language.language for language in languages], sources)
+    split = groups([language.language for language in languages], sources, task.name)
     targets = next((group.languages for group in split if group.name == "targets"), None)
+    counts = {x.language: [score.counts(x.predicted, x.gold) for score in scores] for x in languages}
+    sums = resample_languages(
+        {name: np.concatenate(parts, axis=1) for name, parts in counts.items()},
+        find_translations(languages, task),
+        resamples,
+        seed,
+    )
     rows, resampled = [], {}
     for language in languages:
-        found = _resample(language, scores, resamples, seed)
+        found = _resampled(counts[language.language], sums[language.language], scores)
         resampled[language.language] = found
         is_source = bool(sources) and language.language not in (targets or ())
         rows.append(_language(language, task, found, is_source))
@@ -106,14 +124,11 @@ def _table(
     return Table(languages=rows, means=means)
 
 
-def _resample(language: Predicted, scores: Sequence[CountedScore], resamples: int, seed: int) -> dict[str, _Resampled]:
+def _resampled(counts: Sequence[np.ndarray], sums: Sums, scores: Sequence[CountedScore]) -> dict[str, _Resampled]:
     """Every score of a language, all on the same resamples."""
-    counts = [score.counts(language.predicted, language.gold) for score in scores]
-    random = generator(seed, language.language)
-    sums = resampled_sums(np.concatenate(counts, axis=1), resamples, random)
-    parts = np.split(sums, np.cumsum([part.shape[1] for part in counts])[:-1], axis=1)
+    parts = np.split(sums.values, np.cumsum([part.shape[1] for part in counts])[:-1], axis=1)
     return {
-        score.name: _Resampled(float(score.score(part.sum(axis=0))), draw_again(score.score(samples), random))
+        score.name: _Resampled(float(score.score(part.sum(axis=0))), sums.again(score.score(samples)))
         for score, part, samples in zip(scores, counts, parts, strict=True)
     }
 

@@ -8,6 +8,7 @@ from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.evaluation.evaluate import check_fit, items_by_language
 from dlfa_adapters.evaluation.predictions import Items
+from dlfa_adapters.evaluation.translations import Translations, find_translations
 from dlfa_adapters.frozen import HeadSpec
 from dlfa_adapters.runs import Encoder, load_encoder
 from dlfa_adapters.sweep.variants import make_variants, with_seeds
@@ -74,6 +75,7 @@ class Prepared:
         sources: Languages trained on.
         data: For `train`, `dev` and `targets`: source, languages, items, fingerprint.
         out: The sweep's folder.
+        translations: Which items of `targets` are translations of each other; None for a single language.
     """
 
     request: Request
@@ -88,6 +90,7 @@ class Prepared:
     sources: list[str]
     data: dict[str, dict[str, Any]]
     out: Path
+    translations: Translations | None = None
 
     @property
     def num_layers(self) -> int:
@@ -139,6 +142,7 @@ def prepare(request: Request, tuning: Tuning, settings: Settings, out: Path) -> 
         sources=list(dict.fromkeys(rows.dataset["language"])),
         data=data,
         out=out,
+        translations=find_translations(items, task),
     )
 
 

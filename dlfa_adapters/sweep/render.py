@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from dlfa_adapters.evaluation.compare import Difference
 from dlfa_adapters.evaluation.intervals import LEVEL
+from dlfa_adapters.evaluation.paired import Difference
 from dlfa_adapters.evaluation.render import NO_VALUE, Rows, markdown_table
 from dlfa_adapters.evaluation.report import Estimate
 from dlfa_adapters.sweep.results import SweepResult
@@ -59,6 +59,8 @@ def notes(result: SweepResult, table: SweepTable) -> list[str]:
         else f"{table.title} in percent, one seed: differences that are smaller than those between seeds mean nothing",
         f"[low, high]: {100 * LEVEL:.0f} % percentile bootstrap over the items of each language, {table.resamples:,} "
         "resamples, the same items for all heads; not over seeds",
+        *_several(table),
+        *([] if table.drawn is None else [table.drawn.sentence.removesuffix(".")]),
         f"{language_names(result.sources)} dev chooses each head's epoch and the best head: {best.spec.name} "
         f"(seed {best.spec.seed}, epoch {best.epoch}, dev {best.dev_score:.2f}); target languages choose nothing",
     ]
@@ -102,9 +104,18 @@ def _interval(estimate: Estimate) -> str:
 def _difference(found: Difference | None) -> str:
     if found is None or found.difference is None:
         return ""
-    if found.low is None:
-        return f"{found.difference:+.1f}"
-    return f"{found.difference:+.1f} [{found.low:+.1f}, {found.high:+.1f}]"
+    low, high = found.ends
+    return f"{found.difference:+.1f}" + ("" if low is None else f" [{low:+.1f}, {high:+.1f}]")
+
+
+def _several(table: SweepTable) -> Iterator[str]:
+    """On the number of differences."""
+    heads = len(table.lines) - 1
+    if table.compared and heads > 1:
+        yield (
+            f"the intervals of differences hold for all {heads} at once (max-T): with one for each head alone, "
+            f"{100 * LEVEL:.0f} % sure, one head of twenty seems to differ where none does"
+        )
 
 
 def _value(value: float | None) -> str:

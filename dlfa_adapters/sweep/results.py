@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dlfa_adapters.evaluation.translations import Translations
 from dlfa_adapters.frozen import HeadSpec
 from dlfa_adapters.tasks import Task
 
@@ -53,6 +54,8 @@ class SweepResult:
         sources: Languages trained on.
         rows: The trainings: variants in the order of the table, the seeds of each one after the other.
         about: Encoder, data, settings, versions, seconds: what a file says of it beside the scores.
+        translations: Which items are translations of each other, in the order of `SweepRow.counts`; None where none are
+            looked for.
     """
 
     task: Task
@@ -61,6 +64,7 @@ class SweepResult:
     sources: Sequence[str]
     rows: list[SweepRow]
     about: dict[str, Any] = field(default_factory=dict)
+    translations: Translations | None = None
 
     @property
     def control(self) -> str:

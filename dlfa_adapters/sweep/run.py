@@ -159,6 +159,7 @@ def run_sweep(
         num_layers=prepared.num_layers,
         sources=prepared.sources,
         rows=rows,
+        translations=prepared.translations,
         about={
             "encoder": prepared.encoder.describe(),
             "data": prepared.data,

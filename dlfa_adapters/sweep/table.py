@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from dlfa_adapters.evaluation.compare import Difference
 from dlfa_adapters.evaluation.groups import Group, groups
-from dlfa_adapters.evaluation.intervals import RESAMPLES, draw_again, generator, interval, p_value, resampled_sums
+from dlfa_adapters.evaluation.intervals import RESAMPLES, interval, p_value
+from dlfa_adapters.evaluation.paired import Difference
 from dlfa_adapters.evaluation.report import Estimate
+from dlfa_adapters.evaluation.resampling import Sums, resample_languages
 from dlfa_adapters.evaluation.scores import CountedScore, mean_of_defined, scores_for
-from dlfa_adapters.sweep.results import BASELINE, SweepResult, SweepRow
+from dlfa_adapters.evaluation.simultaneous import simultaneous
+from dlfa_adapters.evaluation.translations import Drawn
+from dlfa_adapters.sweep.results import BASELINE, SweepResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +56,7 @@ class SweepTable:
         resamples: Bootstrap resamples.
         seed: Of the resampling.
         lines: A line a variant.
+        drawn: How languages are drawn in a resample; None for a single one.
     """
 
     title: str
@@ -61,6 +65,7 @@ class SweepTable:
     resamples: int
     seed: int
     lines: list[Line]
+    drawn: Drawn | None = None
 
     def line(self, name: str) -> Line:
         """The line of a variant."""
@@ -75,8 +80,11 @@ def make_table(result: SweepResult, *, resamples: int = RESAMPLES, seed: int = 0
     """Compare all variants of a sweep.
 
     Each resample draws the items of a language anew, the same for all variants and seeds, so that what makes an item
-    hard cancels out in differences; a score is the mean over seeds. So intervals say how far the score depends on which
-    items were scored, for the seeds that were trained; how far it depends on the seed, says the spread.
+    hard cancels out in differences; translations of each other are drawn together in all languages. A score is the mean
+    over seeds. So intervals say how far the score depends on which items were scored, for the seeds that were trained;
+    how far it depends on the seed, says the spread.
+    Differences have intervals and p-values for themselves, and for all variants that are held against the same one at
+    once, see `evaluation.simultaneous`.
 
     Args:
         result: The sweep.
@@ -86,14 +94,18 @@ def make_table(result: SweepResult, *, resamples: int = RESAMPLES, seed: int = 0
     score = scores_for(result.task)[0]
     variants = result.variants()
     names = list(variants)
-    by_language = {language: _resampled(result.rows, language, score, resamples, seed) for language in result.languages}
+    counts = {x: np.stack([row.counts[x] for row in result.rows], axis=1) for x in result.languages}
+    flat = {x: part.reshape(len(part), -1) for x, part in counts.items()}  # (items, rows * counts)
+    sums = resample_languages(flat, result.translations, resamples, seed)
+    by_language = {x: _resampled(part, sums[x], score) for x, part in counts.items()}
     owner = np.array([names.index(row.spec.name) for row in result.rows])
-    split = groups(result.languages, list(result.sources))
+    split = groups(result.languages, list(result.sources), result.task.name)
     compared = [name for name in (BASELINE, result.control) if name in variants]
     seeds = {name: np.flatnonzero(owner == i) for i, name in enumerate(names)}
     languages = {language: _by_variant(found, seeds) for language, found in by_language.items()}
     means = {g.name: _mean([by_language[x] for x in g.languages]) for g in split}
     grouped = {name: _by_variant(found, seeds) for name, found in means.items()}
+    against = {group: {other: _differences(found, other) for other in compared} for group, found in grouped.items()}
     lines = [
         Line(
             name=name,
@@ -105,8 +117,8 @@ def make_table(result: SweepResult, *, resamples: int = RESAMPLES, seed: int = 0
             spread={group: _spread(list(found[0][seeds[name]])) for group, found in means.items()},
             languages={language: _estimate(found[name]) for language, found in languages.items()},
             against={
-                group: {other: _difference(found[other], found[name]) for other in compared if other != name}
-                for group, found in grouped.items()
+                group: {other: differences[name] for other, differences in found.items() if other != name}
+                for group, found in against.items()
             },
         )
         for name, rows in variants.items()
@@ -118,6 +130,7 @@ def make_table(result: SweepResult, *, resamples: int = RESAMPLES, seed: int = 0
         resamples=resamples,
         seed=seed,
         lines=lines,
+        drawn=None if result.translations is None else result.translations.drawn,
     )
 
 
@@ -125,13 +138,10 @@ _Scores = tuple[np.ndarray, np.ndarray]
 """Scores in percent, (rows,), and what they are in each resample, (resamples, rows); NaN where not defined."""
 
 
-def _resampled(rows: Sequence[SweepRow], language: str, score: CountedScore, resamples: int, seed: int) -> _Scores:
-    """The scores of all rows in a language, on the same resamples."""
-    counts = np.stack([row.counts[language] for row in rows], axis=1)  # (items, rows, counts)
-    random = generator(seed, language)
-    sums = resampled_sums(counts.reshape(len(counts), -1), resamples, random)
-    samples = 100 * score.score(sums.reshape(resamples, *counts.shape[1:]))
-    samples = np.stack([draw_again(column, random) for column in samples.T], axis=1)
+def _resampled(counts: np.ndarray, sums: Sums, score: CountedScore) -> _Scores:
+    """The scores of all rows in a language, on the same resamples, from counts (items, rows, counts)."""
+    samples = 100 * score.score(sums.values.reshape(-1, *counts.shape[1:]))
+    samples = np.stack([sums.again(column) for column in samples.T], axis=1)
     return 100 * score.score(counts.sum(0)), samples
 
 
@@ -153,11 +163,26 @@ def _estimate(found: tuple[float, np.ndarray]) -> Estimate:
     return Estimate(_or_none(found[0]), *interval(found[1]))
 
 
-def _difference(a: tuple[float, np.ndarray], b: tuple[float, np.ndarray]) -> Difference:
-    differences = b[1] - a[1]
-    return Difference(
-        _or_none(a[0]), _or_none(b[0]), _or_none(b[0] - a[0]), *interval(differences), p_value(differences)
-    )
+def _differences(found: dict[str, tuple[float, np.ndarray]], other: str) -> dict[str, Difference]:
+    """All variants but one minus that one, each alone and all at once."""
+    value, drawn = found[other]
+    samples = {name: theirs - drawn for name, (_, theirs) in found.items() if name != other}
+    tested = [name for name, differences in samples.items() if not np.isnan(differences).any()]
+    at_once = {}
+    if len(tested) > 1:
+        adjusted = simultaneous([found[name][0] - value for name in tested], [samples[name] for name in tested])
+        at_once = dict(zip(tested, adjusted, strict=True))
+    return {
+        name: Difference(
+            _or_none(value),
+            _or_none(found[name][0]),
+            _or_none(found[name][0] - value),
+            *interval(differences),
+            p_value(differences),
+            *at_once.get(name, (None, None, None)),
+        )
+        for name, differences in samples.items()
+    }
 
 
 def _or_none(value: float) -> float | None:

@@ -18,6 +18,8 @@ class Task:
             order in which a file happens to list them.
         metric: The main score: `span_f1`, `accuracy`.
         pair: Whether an item is a pair of texts.
+        parallel: Whether its data are the same items in every language: those with the same id, or in files without ids
+            at the same place, are then translations of each other, and are resampled together.
         fuse_layer_of_12: The best fuse layer of the DLFA paper (Table II, mBERT, 12 layers), or None where the paper
             has no such task.
         languages: The target languages of XTREME (ISO 639-1) for the task, or () where XTREME has no such task.
@@ -28,6 +30,7 @@ class Task:
     labels: tuple[str, ...]
     metric: str
     pair: bool = False
+    parallel: bool = False
     fuse_layer_of_12: int | None = None
     languages: tuple[str, ...] = ()
 

@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         ).table
 
     # The mean over all languages, English among them as in the paper, and its standard deviation over seeds. In
-    # brackets: the difference to `last`, with its bootstrap interval.
+    # brackets: the difference to `last`, with a bootstrap interval that holds for all heads of a task at once.
     print("| | " + " | ".join(f"{task}, {table.title}" for task, table in tables.items()) + " |")
     print("|---" + "|---:" * len(tables) + "|")
     for name in [line.name for line in next(iter(tables.values())).lines]:
@@ -69,11 +69,11 @@ def main(argv: Sequence[str] | None = None) -> None:
             line = table.line(name)
             mean, spread = line.means["all"].value, line.spread["all"]
             against = line.against["all"].get("last")
-            cells.append(
-                f"{mean:.1f}"
-                + ("" if spread is None else f" ± {spread:.1f}")
-                + ("" if against is None else f" ({against.difference:+.1f} [{against.low:+.1f}, {against.high:+.1f}])")
-            )
+            cell = f"{mean:.1f}" + ("" if spread is None else f" ± {spread:.1f}")
+            if against is not None:
+                low, high = against.ends
+                cell += f" ({against.difference:+.1f} [{low:+.1f}, {high:+.1f}])"
+            cells.append(cell)
         print(f"| {name} | " + " | ".join(cells) + " |")
 
 

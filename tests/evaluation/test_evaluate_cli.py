@@ -121,8 +121,6 @@ def test_the_scores_are_those_of_the_process_that_trained(tiny_run, run, dlfa): 
     assert {mean["name"] for mean in found["means"]} == {
         "targets",
         "all",
-        "enf_paper",
-        "noenf_paper",
         "enf_family",
         "noenf_family",
     }
@@ -221,6 +219,17 @@ def test_compare_runs_and_saved_evaluations(run, data, dlfa, tmp_path):
     assert "A: span F1 (lenient)" in printed
     assert "p: two-sided, from the same resamples" in " ".join(printed.split())
     assert (tmp_path / "c.md").read_text("utf-8").startswith("# Comparison")
+
+
+def test_compare_more_than_two(run, data, dlfa, tmp_path):
+    found = json.loads(dlfa("compare", run, run, run, "--data", data, "--json"))
+    assert [list(each)[:2] for each in found["comparisons"]] == [["format", "scores"]] * 2
+    [score] = {each["means"][0]["scores"]["span_f1_lenient"]["adjusted_p"] for each in found["comparisons"]}
+    assert score == 1
+    printed = dlfa("compare", run, run, run, "--data", data, "--markdown", tmp_path / "c.md")
+    assert printed.count("span F1 (lenient), by language") == 2
+    assert "adjusted p (max-T) is for" in " ".join(printed.split())
+    assert (tmp_path / "c.md").read_text("utf-8").count("# Comparison\n") == 2
 
 
 def test_compare_refuses_other_data(run, data, dlfa, refuse, tmp_path):

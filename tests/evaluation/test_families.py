@@ -63,12 +63,13 @@ def test_spellings_of_one_language_meet(spelling, code):
     assert main_code(spelling) == code
 
 
-def as_dict(languages, sources):
-    return {group.name: group.languages for group in groups(languages, sources)}
+def as_dict(languages, sources, task=None):
+    return {group.name: group.languages for group in groups(languages, sources, task)}
 
 
-def test_groups_with_english_as_source():
-    assert as_dict(["en", "de", "hi", "sw", "xx"], ["en"]) == {
+@pytest.mark.parametrize("task", ["xnli", "pawsx"])
+def test_groups_with_english_as_source(task):
+    assert as_dict(["en", "de", "hi", "sw", "xx"], ["en"], task) == {
         "targets": ("de", "hi", "sw", "xx"),
         "all": ("en", "de", "hi", "sw", "xx"),
         "enf_paper": ("en", "de"),
@@ -78,13 +79,38 @@ def test_groups_with_english_as_source():
     }
 
 
+@pytest.mark.parametrize("task", ["ner", "pos", "topic", "sentiment", "mine", None])
+def test_the_paper_splits_languages_for_two_tasks_only(task):
+    assert as_dict(["en", "de", "sw"], ["en"], task).keys() == {"targets", "all", "enf_family", "noenf_family"}
+
+
 def test_a_group_without_languages_is_left_out():
-    assert as_dict(["sw"], ["en"]) == {"targets": ("sw",), "noenf_paper": ("sw",), "noenf_family": ("sw",)}
-    assert as_dict(["en"], ["en"]) == {"all": ("en",), "enf_paper": ("en",), "enf_family": ("en",)}
+    assert as_dict(["sw", "tr"], ["en"], "xnli") == {
+        "targets": ("sw", "tr"),
+        "noenf_paper": ("sw", "tr"),
+        "noenf_family": ("sw", "tr"),
+    }
+
+
+def test_a_single_language_is_not_split():
+    assert as_dict(["sw"], ["en"], "xnli") == {"targets": ("sw",)}
+    assert as_dict(["en"], ["en"], "xnli") == {"all": ("en",)}
+
+
+def test_a_language_that_is_not_known_is_in_no_family():
+    assert as_dict(["und"], ["en"], "xnli") == {"targets": ("und",)}
+    assert as_dict(["und", "de"], ["en"], "xnli") == {"targets": ("und", "de")}
+    assert as_dict(["und", "de", "sw"], ["en"], "xnli") == {
+        "targets": ("und", "de", "sw"),
+        "enf_paper": ("de",),
+        "noenf_paper": ("sw",),
+        "enf_family": ("de",),
+        "noenf_family": ("sw",),
+    }
 
 
 def test_the_groups_of_the_paper_are_for_english_only():
-    assert as_dict(["tr", "kk", "en"], ["tr"]) == {
+    assert as_dict(["tr", "kk", "en"], ["tr"], "xnli") == {
         "targets": ("kk", "en"),
         "all": ("tr", "kk", "en"),
         "enf_family": ("tr", "kk"),
@@ -101,7 +127,7 @@ def test_no_source_no_split():
 
 
 def test_two_sources():
-    found = as_dict(["en", "zh", "de", "my", "sw"], ["en", "zh"])
+    found = as_dict(["en", "zh", "de", "my", "sw"], ["en", "zh"], "xnli")
     assert found["targets"] == ("de", "my", "sw")
     assert "enf_paper" not in found
     assert found["enf_family"] == ("en", "zh", "de", "my")

@@ -7,6 +7,7 @@ import pytest
 
 from dlfa_adapters.evaluation.compare import compare
 from dlfa_adapters.evaluation.predictions import Predicted, Predictions
+from dlfa_adapters.evaluation.translations import Drawn, Translations
 from dlfa_adapters.frozen import HeadSpec
 from dlfa_adapters.sweep.plots import series
 from dlfa_adapters.sweep.render import header, language_header, language_rows, markdown, notes, rows
@@ -105,6 +106,46 @@ def test_with_one_seed_the_difference_and_its_interval_are_those_of_compare(resu
     # `compare` draws for more scores at once, from the same numbers: the resamples are the same
     assert (found.low, found.high) == pytest.approx((100 * expected.low, 100 * expected.high))
     assert found.p_value == pytest.approx(expected.p_value)
+
+
+def test_all_heads_are_tested_at_once(result, table):
+    against = {name: table.line(name).against["targets"] for name in ("last", "D_1", "D_2")}
+    found = against["D_1"]["last"]
+    assert found.difference == pytest.approx((found.simultaneous_low + found.simultaneous_high) / 2)
+    assert found.simultaneous_high - found.simultaneous_low > 0
+    assert found.adjusted_p >= 1 / 401
+    same = against["D_2"]["last"]  # a head that does not differ from another in any resample
+    assert (same.simultaneous_low, same.simultaneous_high, same.adjusted_p) == (0, 0, 1)
+    assert "for all 2 at once (max-T)" in " ".join(notes(result, table))
+    two = [row for row in result.rows if row.spec.name != "D_2"]
+    alone = make_table(SweepResult(task=POS, tuning="features", num_layers=2, sources=["en"], rows=two), resamples=400)
+    assert alone.line("D_1").against["targets"]["last"].adjusted_p is None
+    assert "at once" not in " ".join(notes(result, alone))
+
+
+def test_translations_are_drawn_together(result):
+    """The same scores in both languages: the mean over them is no surer than one."""
+    rows = [
+        SweepRow(spec=r.spec, epoch=r.epoch, dev=r.dev, languages=r.languages,
+                 counts={x: r.counts["de"] for x in LANGUAGES})
+        for r in result.rows
+    ]  # fmt: skip
+    drawn = Drawn(together=True, by="index_id", shared=3, alone=0, sentence="Languages are resampled together.")
+    keys = {language: ["id 1", "id 2", "id 3"] for language in LANGUAGES}
+    both = [
+        make_table(
+            SweepResult(task=POS, tuning="features", num_layers=2, sources=["en"], rows=rows, translations=found),
+            resamples=400,
+        )
+        for found in (Translations(keys, drawn), None)
+    ]
+    (mean, one), (apart, _) = (
+        (table.line("D_1").means["targets"], table.line("D_1").languages["de"]) for table in both
+    )
+    assert (mean.low, mean.high) == pytest.approx((one.low, one.high))
+    assert apart.high - apart.low < mean.high - mean.low
+    assert "Languages are resampled together" in markdown(result, both[0])
+    assert both[0].to_dict()["drawn"]["by"] == "index_id"
 
 
 def test_a_language_without_a_score_is_left_out_of_the_mean(result):

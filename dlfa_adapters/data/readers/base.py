@@ -26,6 +26,7 @@ class Sentence:
         lines: Line number of each word, from 1; empty where they come from no file.
         language: Language named by the words themselves (WikiANN's prefix), or None.
         columns: Every column of every row as it was read, where words and tags alone would lose some of it.
+        own_id: Whether `id` is the sentence's own, and no number that the reader gave it.
     """
 
     words: list[str]
@@ -34,6 +35,7 @@ class Sentence:
     lines: list[int] = field(default_factory=list)
     language: str | None = None
     columns: list[list[str]] | None = None
+    own_id: bool = field(default=False, compare=False)
 
     @property
     def line(self) -> int:
@@ -53,6 +55,7 @@ class Example:
         line: Its line in the file, from 1.
         language: Language named in the row, or None.
         flaw: `placeholder` (a sentence that is only "NS") or `blank`: no real pair, as PAWS-X has some; else None.
+        own_id: Whether `id` is the item's own, and no number that the reader gave it.
     """
 
     text: str
@@ -62,6 +65,7 @@ class Example:
     line: int = 0
     language: str | None = None
     flaw: str | None = None
+    own_id: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,8 @@ def _finish(tree: Tree, index: int, notes: Notes) -> None:
     tree.words = [node[1] for node in tree.nodes]
     tree.tags = [node[3] for node in tree.nodes]
     matches = (_SENT_ID.match(comment) for comment in tree.comments)
-    tree.id = next((match[1].strip() for match in matches if match), "") or str(index)
+    own = next((match[1].strip() for match in matches if match), "")
+    tree.id, tree.own_id = own or str(index), bool(own)
     count = len(tree.nodes)
     for line, node in zip(tree.lines, tree.nodes, strict=True):
         head = node[6]

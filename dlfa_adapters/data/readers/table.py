@@ -118,6 +118,7 @@ def to_examples(records: Sequence[Record]) -> list[Example]:
             id=row.fields.get("id", str(row.number)),
             line=row.line,
             language=row.fields.get("language"),
+            own_id="id" in row.fields,
         )
         for row in records
     ]

@@ -2,17 +2,18 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.errors import RunError
-from dlfa_adapters.evaluation.compare import Difference
 from dlfa_adapters.evaluation.intervals import LEVEL
 from dlfa_adapters.evaluation.page.charts import LineChart, line_chart
 from dlfa_adapters.evaluation.page.facts import Facts, facts
+from dlfa_adapters.evaluation.paired import Difference
 from dlfa_adapters.evaluation.report import Estimate
+from dlfa_adapters.evaluation.translations import EARLIER, Drawn
 
 SWEEP = "sweep.json"
 FORMAT = 1
@@ -146,9 +147,23 @@ def sweep_part(whole: Mapping[str, Any]) -> SweepPart:
             f"{whole['best']['name']} is best on dev data of the source language, which alone choose head and epoch.",
             f"Intervals: {100 * LEVEL:.0f} % percentile bootstrap over items, {table['resamples']:,} resamples, seed "
             f"{table['seed']}; of differences on the same items. ±: standard deviation over seeds.",
+            *_method(table),
         ],
         configuration={name: facts(value) for name, value in whole.items() if name not in _SHOWN_APART},
     )
+
+
+def _method(table: Mapping[str, Any]) -> Iterator[str]:
+    """What the differences hold for, and how languages are drawn."""
+    lines = table["lines"]
+    group = next(iter(table["groups"].values()))["name"]
+    differences = [Difference(**found) for line in lines for found in line["against"][group].values()]
+    if any(found.adjusted_p is not None for found in differences):
+        yield f"Intervals and p of differences are for all {len(lines) - 1} heads at once (max-T)."
+    elif len(lines) > 2:
+        yield "Intervals and p of differences are for each head alone: of twenty one seems to differ where none does."
+    if (drawn := Drawn.from_dict(table["drawn"]) if "drawn" in table else EARLIER) and len(lines[0]["languages"]) > 1:
+        yield drawn.sentence
 
 
 def _variant(line: Mapping[str, Any], group: str, best: str) -> Variant:
