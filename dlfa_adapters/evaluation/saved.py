@@ -12,28 +12,24 @@ The folder is written as a draft beside its place and then renamed, so that ther
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.readers import Sentence, read_columns, read_lines, write_columns
-from dlfa_adapters.data.readers.base import Notes
-from dlfa_adapters.data.readers.lines import write_lines
 from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.evaluation.load import with_labels
-from dlfa_adapters.evaluation.predictions import Predicted, Predictions
+from dlfa_adapters.evaluation.prediction_files import read_predicted, write_predicted
+from dlfa_adapters.evaluation.predictions import Predictions
 from dlfa_adapters.evaluation.render import markdown
 from dlfa_adapters.evaluation.report import ABOUT, FORMAT, Report
-from dlfa_adapters.ground.checksums import sha256_of
 from dlfa_adapters.ground.folders import bring_back, draft_beside, put_in_place, remove_drafts
 from dlfa_adapters.ground.own import Ours, is_empty, others
 from dlfa_adapters.runs.folder import check_writable
 from dlfa_adapters.tasks import Task
 
 REPORT = "evaluation.json"
-_PLAIN_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 
 
 def default_folder(run: str | Path, source: str, split: str) -> Path:
@@ -102,7 +98,8 @@ def _files_of(folder: Path) -> Ours:
     """Which files in a folder are those of the evaluation in it; none where there is none."""
     try:
         whole = json.loads((folder / REPORT).read_text("utf-8"))
-        names = {REPORT, "evaluation.md", *(each["file"] for each in whole["files"].values())}
+        told = [*whole["files"].values(), *(each["ids"] for each in whole["files"].values() if "ids" in each)]
+        names = {REPORT, "evaluation.md", *(each["file"] for each in told)}
         names = names if isinstance(whole["format"], int) else set()
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         names = set()
@@ -128,7 +125,7 @@ def read_evaluation(folder: str | Path) -> Predictions:
             name=str(folder),
             task=_task(task),
             source_languages=sources,
-            languages=[_read(Path(folder), language, task["kind"], whole["files"]) for language in whole["files"]],
+            languages=[read_predicted(Path(folder), name, task["kind"], told) for name, told in whole["files"].items()],
             about={name: whole[name] for name in ABOUT if name in whole},
         )
 
@@ -164,96 +161,14 @@ def _damage_told(folder: str | Path) -> Iterator[dict[str, Any]]:
         raise RunError(f"{file} is damaged ({error}); evaluate again with --out {folder}.") from None
 
 
-def file_names(languages: Sequence[str]) -> list[str]:
-    """A file name without suffix for each language: its code, or a number where that is no plain name or is taken."""
-    names: list[str] = []
-    for number, language in enumerate(languages, 1):
-        taken = {name.lower() for name in names}
-        plain = _PLAIN_NAME.fullmatch(language) is not None and language.lower() not in taken
-        names.append(language if plain else f"language.{number}")
-    return names
-
-
 def _write(folder: Path, predictions: Predictions, report: Report) -> None:
-    (folder / "predictions").mkdir()
-    names = file_names([language.language for language in predictions.languages])
-    files = {}
-    for language, name in zip(predictions.languages, names, strict=True):
-        write, suffix = (_write_tags, "tsv") if language.kind == "tagging" else (_write_labels, "jsonl")
-        path = folder / "predictions" / f"{name}.{suffix}"
-        write(path, language)
-        files[language.language] = {**_named(folder, path), "own_ids": language.own_ids}
-        if language.kind == "tagging" and language.own_ids:
-            write_lines(path.with_suffix(".ids"), language.ids)
-            files[language.language]["ids"] = _named(folder, path.with_suffix(".ids"))
+    files = write_predicted(folder, predictions.languages)
     (folder / "evaluation.md").write_text(markdown(report), "utf-8")
     whole = {**report.to_dict(), "files": files}
     text = json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False)
     (folder / REPORT).write_text(text + "\n", "utf-8")
 
 
-def _named(folder: Path, path: Path) -> dict[str, Any]:
-    return {"file": path.relative_to(folder).as_posix(), "sha256": sha256_of(path)}
-
-
-def _write_tags(path: Path, language: Predicted) -> None:
-    rows = zip(language.ids, language.inputs, language.gold, language.predicted, strict=True)
-    sentences = [
-        Sentence(words, predicted, name, columns=[list(row) for row in zip(words, gold, predicted, strict=True)])
-        for name, words, gold, predicted in rows
-    ]
-    write_columns(path, sentences)
-
-
-def _write_labels(path: Path, language: Predicted) -> None:
-    rows = zip(language.ids, language.inputs, language.predicted, language.gold, language.placeholder, strict=True)
-    names = ("id", "language", "text", "text_pair", "label", "gold", "placeholder")
-    write_lines(
-        path,
-        [
-            json.dumps(dict(zip(names, (id_, language.language, *texts, *rest), strict=True)), ensure_ascii=False)
-            for id_, texts, *rest in rows
-        ],
-    )
-
-
 def _task(told: dict[str, Any]) -> Task:
     task = with_labels(told["name"], told["kind"], told["labels"])
     return replace(task, parallel=bool(told.get("parallel", task.parallel)))
-
-
-def _unchanged(folder: Path, told: dict[str, Any]) -> Path:
-    path = folder / told["file"]
-    if sha256_of(path) != told["sha256"]:
-        raise RunError(f"{path} is not the file that was written (cut short or changed); evaluate again.")
-    return Path(path)
-
-
-def _read(folder: Path, language: str, kind: str, files: dict[str, Any]) -> Predicted:
-    told = files[language]
-    path = _unchanged(folder, told)
-    if kind == "tagging":
-        ids = read_lines(_unchanged(folder, told["ids"]), Notes(path)) if "ids" in told else None
-        sentences = read_columns(path, word_column=0, tag_column=2, scheme="IOB2").items
-        columns = [list(zip(*(item.columns or []), strict=True)) for item in sentences]
-        return Predicted(
-            language=language,
-            kind="tagging",
-            ids=[item.id for item in sentences] if ids is None else ids,
-            own_ids=told.get("own_ids"),
-            inputs=[list(words) for words, _, _ in columns],
-            gold=[list(gold) for _, gold, _ in columns],
-            placeholder=[False] * len(sentences),
-            predicted=[list(predicted) for _, _, predicted in columns],
-        )
-    rows = [json.loads(line) for line in read_lines(path, Notes(path))]
-    return Predicted(
-        language=language,
-        kind="classification",
-        ids=[row["id"] for row in rows],
-        own_ids=told.get("own_ids"),
-        inputs=[(row["text"], row["text_pair"]) for row in rows],
-        gold=[row["gold"] for row in rows],
-        placeholder=[row["placeholder"] for row in rows],
-        predicted=[row["label"] for row in rows],
-    )

@@ -7,8 +7,9 @@ import pytest
 from dlfa_adapters.data.readers import read_file
 from dlfa_adapters.errors import ConfigError, DataError, RunError
 from dlfa_adapters.evaluation.compare import compare
+from dlfa_adapters.evaluation.prediction_files import file_names
 from dlfa_adapters.evaluation.render import markdown
-from dlfa_adapters.evaluation.saved import default_folder, file_names, read_evaluation, save_evaluation
+from dlfa_adapters.evaluation.saved import default_folder, read_evaluation, save_evaluation
 from dlfa_adapters.evaluation.scoring import build_report
 from dlfa_adapters.tasks import PAWSX, classification_task, tagging_task
 from tests.evaluation.fakes import FakeClassifier, FakeTagger, ask, oracle, tagged

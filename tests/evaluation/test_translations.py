@@ -229,12 +229,19 @@ def test_a_saved_evaluation_keeps_the_ids_of_sentences(tmp_path):
     found = ask(FakeTagger(lambda words: ["NOUN"], POS.labels), rows, POS)
     folder = saved(tmp_path / "one", found)
     assert (folder / "predictions" / "de.ids").read_text() == "n01000011\nn01001011\nn01002011\n"
+    assert saved(folder, found) == folder  # the file of ids is the evaluation's own, and is replaced with it
     again = read_evaluation(folder)
     assert [each.ids for each in again.languages] == [each.ids for each in found.languages]
     assert find_translations(again.languages, POS).drawn.by == "sent_id"
     told = find_translations(read_evaluation(older(folder)).languages, POS).drawn
     assert not told.together
     assert "saved without the ids of its sentences, so it is assumed that none are translations" in told.sentence
+
+
+def test_ids_that_cannot_stand_on_a_line_are_not_written(tmp_path):
+    rows = [{"language": x, "id": "a\nb", "words": ["w"], "tags": ["O"]} for x in ("de", "hi")]
+    folder = saved(tmp_path / "one", ask(FakeTagger(lambda words: ["O"]), rows, NER))
+    assert [each.own_ids for each in read_evaluation(folder).languages] == [False, False]
 
 
 def test_numbers_of_sentences_are_not_written(tmp_path):
