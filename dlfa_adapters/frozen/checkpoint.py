@@ -1,24 +1,30 @@
 """The state of a training of many heads after an epoch, in one file: weights, optimiser, scores."""
 
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from dlfa_adapters.frozen.kept import Epoch, TrainedHead
 from dlfa_adapters.frozen.stacked import HeadSpec
 from dlfa_adapters.frozen.stacks import Stack
-from dlfa_adapters.ground.whole import write_whole
+from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
+
+logger = logging.getLogger(__name__)
+
+
+def before(path: Path) -> Path:
+    """The file of the epoch before the last one."""
+    return path.with_suffix(f".before{path.suffix}")
 
 
 class Checkpoint:
-    """Where a training stands.
+    """Where a training stands, after its last epoch and the one before, which is used where the last file is damaged.
 
     Args:
         path: The file.
@@ -41,7 +47,7 @@ class Checkpoint:
         self.identity = json.loads(json.dumps(told))
 
     def save(self, epoch: int, trained: Sequence[TrainedHead]) -> None:
-        """Write the file, in place of the one before."""
+        """Write the file; the one that was there becomes the one before."""
         tensors = {f"live.{i}": tensor.detach() for i, tensor in enumerate(self._live())}
         for i, values in self.optimizer.state_dict()["state"].items():
             tensors.update({f"optimizer.{i}.{name}": value for name, value in values.items()})
@@ -54,9 +60,9 @@ class Checkpoint:
             for t in trained
         ]
         about = {"epoch": epoch, "identity": self.identity, "heads": heads}
-        with write_whole(self.path) as draft:
-            whole = {name: value.cpu().contiguous() for name, value in tensors.items()}
-            save_file(whole, draft, {"about": json.dumps(about)})
+        if self.path.is_file():
+            self.path.replace(before(self.path))
+        save_tensors(self.path, tensors, about)
 
     def load(self, trained: Sequence[TrainedHead]) -> int:
         """Go back to where the file was written.
@@ -65,15 +71,13 @@ class Checkpoint:
             trained: Heads without anything; filled in.
 
         Returns:
-            How many epochs are done; 0 if there is no file, or one of another training.
+            How many epochs are done; 0 if there is no file, or one of another training, or none that is whole. A
+            damaged file is deleted, and said.
         """
-        if not self.path.is_file():
+        found = self._read(self.path) or self._read(before(self.path))
+        if found is None:
             return 0
-        with safe_open(self.path, "pt") as file:
-            about = json.loads(file.metadata()["about"])
-            if about["identity"] != self.identity:
-                return 0
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
+        tensors, about = found
         with torch.no_grad():
             for i, tensor in enumerate(self._live()):
                 tensor.copy_(tensors[f"live.{i}"])
@@ -85,6 +89,19 @@ class Checkpoint:
                 for e, (number, score) in enumerate(told["epochs"])
             ]
         return int(about["epoch"])
+
+    def _read(self, path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        try:
+            found = read_tensors(path)
+        except FileNotFoundError:
+            return None
+        except DamagedError as error:
+            path.unlink()
+            there = path == self.path and before(path).is_file()
+            then = "the epoch before it counts" if there else "the training begins with its first epoch"
+            logger.warning("%s It was deleted; %s.", error, then)
+            return None
+        return found if found[1]["identity"] == self.identity else None
 
     def _live(self) -> Iterator[Tensor]:
         for stack in self.stacks:

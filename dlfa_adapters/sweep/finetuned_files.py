@@ -2,25 +2,26 @@
 
 import hashlib
 import json
+import logging
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+import torch
 
 from dlfa_adapters.frozen import HeadSpec
-from dlfa_adapters.ground.whole import write_whole
+from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
 from dlfa_adapters.sweep.prepare import Prepared
 from dlfa_adapters.sweep.results import SweepRow
+
+logger = logging.getLogger(__name__)
 
 
 class RowFiles:
     """The finished trainings of a sweep, in a folder.
 
-    A file holds scores and counts of one training and a hash of all that it depends on. One that is damaged, or was
-    written for other data, settings or another encoder, does not count.
+    A file holds scores and counts of one training and a hash of all that it depends on. One that was written for other
+    data, settings or another encoder does not count; one that is damaged is deleted, and said.
 
     Args:
         folder: Where they are; it is made with the first one.
@@ -39,14 +40,18 @@ class RowFiles:
 
     def read(self, number: int) -> SweepRow | None:
         """A finished training; None if it is not finished."""
+        path = self._path(number)
         try:
-            with safe_open(self._path(number), "numpy") as file:
-                about = json.loads(file.metadata()["row"])
-                if about["identity"] != self._identity(number):
-                    return None
-                counts = {language: file.get_tensor(str(i)) for i, language in enumerate(about["languages"])}
-        except (OSError, SafetensorError, KeyError, TypeError, ValueError):
+            tensors, about = read_tensors(path)
+        except FileNotFoundError:
             return None
+        except DamagedError as error:
+            path.unlink(missing_ok=True)  # another process may have been faster
+            logger.warning("%s It was deleted; that training runs again.", error)
+            return None
+        if about["identity"] != self._identity(number):
+            return None
+        counts = {language: tensors[str(i)].numpy() for i, language in enumerate(about["languages"])}
         return SweepRow(
             spec=self.specs[number],
             epoch=about["epoch"],
@@ -59,10 +64,8 @@ class RowFiles:
         """Write a finished training."""
         about: dict[str, Any] = {"epoch": row.epoch, "dev": row.dev, "languages": row.languages}
         about["identity"] = self._identity(number)
-        counts = {str(i): np.ascontiguousarray(row.counts[language]) for i, language in enumerate(row.languages)}
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with write_whole(self._path(number)) as draft:
-            save_file(counts, str(draft), metadata={"row": json.dumps(about)})
+        counts = {str(i): torch.from_numpy(row.counts[language]) for i, language in enumerate(row.languages)}
+        save_tensors(self._path(number), counts, about)
 
     def _path(self, number: int) -> Path:
         return self.folder / f"training-{self.key(number)}.safetensors"

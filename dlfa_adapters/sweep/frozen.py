@@ -9,16 +9,18 @@ from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.frozen import TaggedStates, TrainedHead, train_heads
+from dlfa_adapters.frozen.checkpoint import before
 from dlfa_adapters.frozen.keep import DEFAULT_BUDGET, decide, keep
 from dlfa_adapters.frozen.kept import Epoch
 from dlfa_adapters.frozen.scores import scorer_for
 from dlfa_adapters.frozen.stacks import all_layers
-from dlfa_adapters.ground.whole import remove_drafts_of, write_whole
+from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
+from dlfa_adapters.ground.whole import remove_drafts_of
 from dlfa_adapters.sweep.finetuned_files import RowFiles
 from dlfa_adapters.sweep.prepare import Prepared
 from dlfa_adapters.sweep.results import SweepRow
@@ -59,6 +61,8 @@ def frozen_sweep(
     report = progress or (lambda stage, done, total: None)
     files = RowFiles(folder / TRAININGS, prepared)
     missing = files.missing()
+    rest = set(range(len(prepared.specs))).difference(missing)
+    missing = sorted([*missing, *(number for number in rest if _read_weights(folder, files.key(number)) is None)])
     if there := len(prepared.specs) - len(missing):
         note(f"{there} of {len(prepared.specs)} heads are there already.")
     if missing:
@@ -77,10 +81,10 @@ def frozen_sweep(
             on_progress=lambda done, total: report(f"Training {len(specs)} heads side by side", done, total),
         )
         for number, head in zip(missing, trained, strict=True):
-            with write_whole(_weights(folder, files.key(number))) as draft:
-                save_file(head.state_dict, draft)
+            save_tensors(_weights(folder, files.key(number)), head.state_dict, {"head": head.spec.name})
             files.write(number, _row(head))
-        checkpoint.unlink()
+        for path in (checkpoint, before(checkpoint)):
+            path.unlink(missing_ok=True)
     return [row for number in range(len(prepared.specs)) if (row := files.read(number)) is not None]
 
 
@@ -97,10 +101,10 @@ def trained_head(prepared: Prepared, row: SweepRow) -> TrainedHead:
     if row.spec not in prepared.specs:
         raise RunError(f"{row.spec.name} with seed {row.spec.seed} is not of the sweep in {prepared.out}.")
     key = RowFiles(prepared.out / TRAININGS, prepared).key(prepared.specs.index(row.spec))
-    path = _weights(prepared.out, key)
-    if not path.is_file():
-        raise RunError(f"{path} is missing; delete the folder {path.parent} and start the sweep again.")
-    return TrainedHead(row.spec, row.dev, row.languages, [Epoch(row.epoch, row.dev_score, load_file(path))])
+    weights = _read_weights(prepared.out, key)
+    if weights is None:
+        raise RunError(f"{_weights(prepared.out, key)} is missing or was damaged; start the sweep again.")
+    return TrainedHead(row.spec, row.dev, row.languages, [Epoch(row.epoch, row.dev_score, weights)])
 
 
 def _check(prepared: Prepared) -> None:
@@ -139,6 +143,19 @@ def _weights(folder: Path, key: str) -> Path:
     return folder / TRAININGS / f"weights-{key}.safetensors"
 
 
+def _read_weights(folder: Path, key: str) -> dict[str, Tensor] | None:
+    """The weights of a head; None where they are not there, or were damaged, which is said."""
+    path = _weights(folder, key)
+    try:
+        return read_tensors(path)[0]
+    except FileNotFoundError:
+        return None
+    except DamagedError as error:
+        path.unlink()
+        logger.warning("%s It was deleted; the head is trained again.", error)
+        return None
+
+
 def _checkpoint(prepared: Prepared, missing: list[int], folder: Path) -> Path:
     """The file of the epochs that are done, by all that they depend on; files of other trainings are deleted."""
     specs = [asdict(prepared.specs[number]) for number in missing]
@@ -147,7 +164,7 @@ def _checkpoint(prepared: Prepared, missing: list[int], folder: Path) -> Path:
     path = folder / TRAININGS / f"epoch-{digest}.safetensors"
     remove_drafts_of(path)
     for other in path.parent.glob("epoch-*.safetensors"):
-        if other != path and _EPOCH.fullmatch(other.name) and not other.is_symlink():
+        if other not in (path, before(path)) and _EPOCH.fullmatch(other.name) and not other.is_symlink():
             remove_drafts_of(other)
             other.unlink()
     return path

@@ -30,7 +30,7 @@ MANIFEST = "complete.json"
 _PLAN = "training.json"
 _KIND = "a training that has not ended"
 _OURS = re.compile(
-    r"training\.json|(states/[^/]+|epoch|epoch-before)\.safetensors|checkpoint-\d+/.*"
+    r"training\.json|(states/[^/]+|epoch|epoch\.before)\.safetensors|checkpoint-\d+/.*"
     r"|runs/.*"  # curves, where --report-to tensorboard writes them
 )
 
@@ -156,8 +156,9 @@ def is_whole(checkpoint: Path) -> bool:
     """Whether every file of a sealed checkpoint is there with the bytes that were written."""
     try:
         files = dict(json.loads((checkpoint / MANIFEST).read_text("utf-8"))["files"])
-        return all(sha256_of(checkpoint / name) == digest for name, digest in files.items())
-    except (OSError, ValueError, KeyError, TypeError):
+        there = {path.relative_to(checkpoint).as_posix(): path for path in _files(checkpoint)}
+        return files.keys() == there.keys() and all(sha256_of(there[name]) == files[name] for name in files)
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return False
 
 
@@ -167,6 +168,7 @@ def last_whole(folder: Path) -> Path | None:
         if is_whole(checkpoint):
             return checkpoint
         shutil.rmtree(checkpoint)
+        logger.warning("%s was cut short or is damaged, and was deleted; the one before it counts.", checkpoint)
     return None
 
 

@@ -31,6 +31,7 @@ SPECS = [
     HeadSpec(name="D_2", fuse_layer=(2,), gate="attention"),
     HeadSpec(name="D_1", fuse_layer=(1,), gate="attention", seed=1),
     HeadSpec(name="mix", fusion="scalar_mix"),
+    HeadSpec(name="D_1 batch", fuse_layer=(1,), gate="product", norm="batch"),
 ]
 OPTIONS = {"epochs": 4, "learning_rate": 1e-2, "batch_size": 3, "within": 30.0}
 
@@ -63,6 +64,65 @@ def test_a_training_that_was_cut_short_goes_on_to_the_same_bits(step, tagged, tm
         assert torch.equal(one.counts["de"], two.counts["de"])
         for name, value in one.state_dict.items():
             assert torch.equal(value, two.state_dict[name]), name
+
+
+def test_weights_and_running_statistics_of_the_last_epoch_are_those_of_a_training_that_ran_through(tagged, tmp_path):
+    data, path, steps = (SPECS, tagged, None, NER.labels, accuracy), tmp_path / "epoch.safetensors", []
+    whole = train_heads(*data, **OPTIONS)
+
+    def kill(done, total):
+        steps.append(total)
+        if len(steps) == 7:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        train_heads(*data, **OPTIONS, checkpoint=path, on_progress=kill)
+    again = train_heads(*data, **OPTIONS, checkpoint=path)
+    assert any("running_mean" in name for head in whole for name in head.state_dict)
+    for one, two in zip(whole, again, strict=True):
+        for name, value in one.state_dict.items():
+            assert torch.equal(value, two.state_dict[name]), (one.spec.name, name)
+
+
+@pytest.mark.parametrize("harm", ["cut", "a bit of the weights", "a bit of the scores", "empty", "missing"])
+def test_a_damaged_checkpoint_is_dropped_and_said_and_the_one_before_is_used(harm, tagged, tmp_path, caplog):
+    data = (SPECS, tagged, tagged, NER.labels, accuracy)
+    whole = train_heads(*data, **OPTIONS)
+    path, steps = tmp_path / "epoch.safetensors", []
+
+    def kill(done, total):
+        steps.append(total)
+        if len(steps) == 11:  # three epochs of three steps are done
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        train_heads(*data, **OPTIONS, checkpoint=path, on_progress=kill)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["epoch.before.safetensors", "epoch.safetensors"]
+    content = path.read_bytes()
+    at = content.index(b"dev") + 9 if "scores" in harm else len(content) - 9
+    flipped = content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+    path.write_bytes({"cut": content[: len(content) // 2], "empty": b""}.get(harm, flipped))
+    if harm == "missing":  # killed between the two renames
+        path.unlink()
+    there = []
+    again = train_heads(*data, **OPTIONS, checkpoint=path, on_progress=lambda *_: there.append(path.is_file()))
+    assert there.index(True) == 9  # the third epoch is trained again, and then its file is there
+    for one, two in zip(whole, again, strict=True):
+        assert one.dev_scores == two.dev_scores
+        for name, value in one.state_dict.items():
+            assert torch.equal(value, two.state_dict[name]), name
+    assert (f"{path} is damaged" in caplog.text) == (harm != "missing")
+    assert ("It was deleted; the epoch before it counts." in caplog.text) == (harm != "missing")
+
+
+def test_both_damaged_is_the_first_epoch_again(tagged, tmp_path, caplog):
+    data, path = (SPECS, tagged, tagged, NER.labels, accuracy), tmp_path / "epoch.safetensors"
+    whole = train_heads(*data, **OPTIONS, checkpoint=path)
+    for file in tmp_path.iterdir():
+        file.write_bytes(b"0" * 100)
+    again = train_heads(*data, **OPTIONS, checkpoint=path)
+    assert [head.dev_scores for head in whole] == [head.dev_scores for head in again]
+    assert "the training begins with its first epoch" in caplog.text
 
 
 def test_the_checkpoint_of_other_heads_is_not_gone_on_from(tagged, tmp_path):

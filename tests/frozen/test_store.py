@@ -71,16 +71,19 @@ def test_other_pieces_layers_weights_or_settings_are_computed_anew(tmp_path, enc
         assert sum(counted) == before + len(tagged.windows)
 
 
-@pytest.mark.parametrize("damage", ["cut", "header", "empty"])
-def test_a_damaged_file_is_computed_anew(tmp_path, encoder, tagged, counted, damage):
+@pytest.mark.parametrize("damage", ["cut", "header", "empty", "a bit", "checksum"])
+def test_a_damaged_file_is_computed_anew(tmp_path, encoder, tagged, counted, damage, caplog):
     path = tmp_path / "train.safetensors"
     whole = store(path, encoder, tagged).tokens.clone()
     content = path.read_bytes()
     path.unlink()
-    path.write_bytes({"cut": content[:-2], "header": b"\xff" * 8 + content[8:], "empty": b""}[damage])
+    path.write_bytes({"cut": content[:-2], "header": b"\xff" * 8 + content[8:], "empty": b"",
+                      "a bit": content[:-9] + bytes([content[-9] ^ 1]) + content[-8:],
+                      "checksum": content.replace(b"xxh3_128", b"xxh3_129")}[damage])  # fmt: skip
     again = store(path, encoder, tagged)
     assert sum(counted) == 2 * len(tagged.windows)
     assert torch.equal(again.tokens, whole)
+    assert ("is damaged and was deleted; the states are computed anew" in caplog.text) == (damage != "checksum")
 
 
 def test_what_a_killed_process_has_left_is_not_taken_and_goes(tmp_path, encoder, tagged, counted):
@@ -92,7 +95,7 @@ def test_what_a_killed_process_has_left_is_not_taken_and_goes(tmp_path, encoder,
     with pytest.raises(KeyboardInterrupt):
         stored_states(path, encoder.model, tagged.windows, 0, LAYERS, stop)
     assert not list(tmp_path.iterdir())
-    (tmp_path / ".train.safetensors-123").write_bytes(b"half")
+    (tmp_path / ".train.safetensors-999999999.dlfa-draft").write_bytes(b"half")
     (tmp_path / ".train.safetensors-notes").write_bytes(b"a user's")
     store(path, encoder, tagged)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == [".train.safetensors-notes", "train.safetensors"]

@@ -202,12 +202,19 @@ def test_the_same_encoder_in_another_place_goes_on(whole, sweep):
     assert not any("side by side" in stage for stage in stages)
 
 
-def test_a_damaged_training_is_trained_again(whole, sweep):
-    path = next((whole.folder / "trainings").glob("training-*"))
-    path.write_bytes(path.read_bytes()[:-1])
-    stages = []
-    sweep(whole.folder, progress=lambda *step: stages.append(step[0]))
-    assert "Training 1 heads side by side" in stages
+def test_a_damaged_training_is_trained_again(whole, sweep, caplog):
+    for kind in ("training", "weights"):
+        path = sorted((whole.folder / "trainings").glob(f"{kind}-*"))[0]
+        content = path.read_bytes()
+        for damaged in (content[:-1], content[:-1] + bytes([content[-1] ^ 1]), content.replace(b"sha256", b"sha257")):
+            path.write_bytes(damaged)
+            stages = []
+            again = sweep(whole.folder, progress=lambda *step, stages=stages: stages.append(step[0]))
+            assert "Training 1 heads side by side" in stages
+            assert f"{path} is damaged" in caplog.text
+            for one, two in zip(whole.result.rows, again.result.rows, strict=True):
+                assert (one.spec, one.epoch, one.dev, one.languages) == (two.spec, two.epoch, two.dev, two.languages)
+            caplog.clear()
 
 
 def test_texts(tiny_folder, tmp_path):
