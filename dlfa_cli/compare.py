@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlfa_cli.evaluate import MOST_RESAMPLES, RESAMPLES, check_markdown, language_list, print_table
+from dlfa_cli.reading import Format, TagColumn, WordColumn
 
 if TYPE_CHECKING:
     from dlfa_adapters.evaluation.compare import Comparison
@@ -25,7 +26,9 @@ def compare(
     task: Annotated[str | None, typer.Option(help="What the data are for, if not for the runs' own task.")] = None,
     split: Annotated[str, typer.Option(help="`train`, `dev` or `test`.")] = "test",
     languages: Annotated[str | None, typer.Option("--languages", "-l", help="Such as `de,sw`.")] = None,
-    format: Annotated[str | None, typer.Option("--format", "-f", help="Format of the files.")] = None,
+    format: Format = None,
+    word_column: WordColumn = None,
+    tag_column: TagColumn = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Take the first N items of each language.")] = None,
     resamples: Annotated[int, typer.Option(min=1, max=MOST_RESAMPLES, help="Bootstrap resamples.")] = RESAMPLES,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
@@ -82,6 +85,8 @@ def compare(
                     split=split,
                     languages=language_list(languages),
                     format=format,
+                    word_column=word_column,
+                    tag_column=tag_column,
                     limit=limit,
                     progress=lambda stage, done, total, name=name: progress(f"{stage} ({name})", done, total),  # type: ignore[misc]
                 )

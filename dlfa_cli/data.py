@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dlfa_cli.reading import Format, TagColumn, WordColumn
+
 if TYPE_CHECKING:
     from dlfa_adapters.data.check import DataCheck
 
@@ -22,10 +24,9 @@ def _group() -> None:
 @data_app.command("check")
 def check(
     path: Annotated[Path, typer.Argument(help="A data file; its format is found from its content and name.")],
-    format: Annotated[
-        str | None,
-        typer.Option("--format", "-f", help="The format, where it is not found rightly: columns, conllu, ..."),
-    ] = None,
+    format: Format = None,
+    word_column: WordColumn = None,
+    tag_column: TagColumn = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Read a file to its end and tell counts, labels, oddities and every problem with its line.
@@ -37,7 +38,7 @@ def check(
     with errors_console().status(f"Reading {plain(str(path))}"):
         from dlfa_adapters.data.check import check_data
 
-        result = check_data(path, format)
+        result = check_data(path, format, word_column=word_column, tag_column=tag_column)
     if as_json:
         typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
     else:

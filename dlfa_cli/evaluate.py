@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dlfa_cli.reading import Format, TagColumn, WordColumn
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -23,9 +25,9 @@ def evaluate(
     languages: Annotated[
         str | None, typer.Option("--languages", "-l", help="Such as `de,sw`; for a single file its language.")
     ] = None,
-    format: Annotated[
-        str | None, typer.Option("--format", "-f", help="Format of the files, where it is not found rightly.")
-    ] = None,
+    format: Format = None,
+    word_column: WordColumn = None,
+    tag_column: TagColumn = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Take the first N items of each language.")] = None,
     language_adapter: Annotated[
         list[str] | None,
@@ -76,6 +78,8 @@ def evaluate(
             split=split,
             languages=language_list(languages),
             format=format,
+            word_column=word_column,
+            tag_column=tag_column,
             limit=limit,
             language_adapters=adapters,
             precision=precision,
@@ -83,6 +87,8 @@ def evaluate(
             progress=progress,
         )
         report = build_report(predictions, resamples=resamples, seed=seed, progress=progress)
+    for line in predictions.about["data"]["read"]:
+        screen.print(f"Read: {line}", markup=False, soft_wrap=True)
     if as_json:
         typer.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=1, allow_nan=False))
     else:

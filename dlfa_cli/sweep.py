@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dlfa_cli.evaluate import language_list
+from dlfa_cli.reading import Format, TagColumn, WordColumn
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -102,6 +103,9 @@ def sweep(
     precision: Annotated[
         str | None, typer.Option(help="Of fine-tuning: bf16, fp16, fp32.", rich_help_panel=_MACHINE)
     ] = None,
+    format: Format = None,
+    word_column: WordColumn = None,
+    tag_column: TagColumn = None,
     plots: Annotated[
         bool | None, typer.Option("--plots/--no-plots", help="Default: if matplotlib is installed.")
     ] = None,
@@ -130,6 +134,7 @@ def sweep(
         "reduction": reduction, "epochs": epochs, "within": within, "learning_rate": lr, "head_learning_rate": head_lr,
         "batch_size": batch_size, "max_length": max_length, "context": context, "at_once": at_once,
         "precision": precision, "plots": plots,
+        "format": format, "word_column": word_column, "tag_column": tag_column,
     }  # fmt: skip
     done = _run(task, layers, state_budget, given)
     if done is None:
@@ -180,6 +185,7 @@ def announce(screen: "Console", prepared: "Prepared") -> None:
         f"Heads: {len(prepared.specs)}, {len(prepared.specs) // len(names)} seeds of {', '.join(names)}",
         f"Data: {len(prepared.train.gold):,} items in {', '.join(prepared.sources)}; dev {len(prepared.dev.gold):,}; "
         f"scored: {items:,} in {', '.join(prepared.targets)}",
+        *(f"Read: {line}" for line in prepared.taken),
         f"Steps: {settings.epochs} epochs, batch {settings.batch_size}, learning rate {settings.head_learning_rate:g}; "
         "kept: "
         + (f"the first epoch within {settings.within:g} points of the best" if settings.within else "the best epoch")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dlfa_cli.machine import PANEL, Compile, GradientCheckpointing, Precision, ReportTo
+from dlfa_cli.reading import Format, TagColumn, WordColumn
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -119,6 +120,9 @@ def train(
     gradient_checkpointing: GradientCheckpointing = False,
     compile: Compile = False,
     report_to: ReportTo = "none",
+    format: Format = None,
+    word_column: WordColumn = None,
+    tag_column: TagColumn = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print run.json on stdout.")] = False,
 ) -> None:
     """Train on labels in one language; the best checkpoint on dev data of that language is kept.
@@ -147,7 +151,7 @@ def train(
         "batch_size": batch_size, "warmup": warmup, "within": within, "patience": patience, "every": every,
         "seed": seed, "max_length": max_length, "context": context, "micro_batch_size": micro_batch,
         "precision": precision, "gradient_checkpointing": gradient_checkpointing, "compile": compile,
-        "report_to": report_to,
+        "report_to": report_to, "format": format, "word_column": word_column, "tag_column": tag_column,
     }  # fmt: skip
     if resume is not None:
         _check_nothing_else(context_of_call)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dlfa_cli.reading import Format, TagColumn, WordColumn
+
 if TYPE_CHECKING:
     from dlfa_adapters.training.tune import TuneResult
 
@@ -33,6 +35,9 @@ def tune(
     sampler: Annotated[str, typer.Option(help="grid tries all; tpe looks where it was good.")] = "grid",
     trials: Annotated[int | None, typer.Option(min=1, help="How many; default: the whole grid.")] = None,
     seed: Annotated[int, typer.Option(help="Of the order and of every training.")] = 0,
+    format: Format = None,
+    word_column: WordColumn = None,
+    tag_column: TagColumn = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
 ) -> None:
     """Train with many options and keep the run with the best score on source dev data; target data are not looked at.
@@ -61,6 +66,7 @@ def tune(
             on_trial=lambda trial, total: progress("Trainings", 1, total),
             train_data=train_source, dev_data=dev_source, language=language, labels=labels, model=model, tuning=tuning,
             fuse_layer=tuple(fuse_layer) if fuse_layer else None, fusion=fusion,
+            format=format, word_column=word_column, tag_column=tag_column,
         )  # fmt: skip
     if as_json:
         rows = [{"options": trial.options, "score": trial.score} for trial in result.trials]

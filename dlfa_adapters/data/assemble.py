@@ -49,6 +49,7 @@ class Loaded:
         problems: Warnings of the readers, with the file in front of each message.
         unknown_labels: Label that the task does not know -> how often it occurs. Such labels stay in the data.
         own_ids: Languages all of whose items have ids of their own; the others' are numbers that a reader gave.
+        taken: What the files were taken for, in a line for each layout.
     """
 
     dataset: datasets.Dataset
@@ -58,6 +59,7 @@ class Loaded:
     problems: list[Problem] = field(default_factory=list)
     unknown_labels: dict[str, int] = field(default_factory=dict)
     own_ids: frozenset[str] = frozenset()
+    taken: list[str] = field(default_factory=list)
 
 
 def assemble(by_language: dict[str, list[Any]], task: Task | None, split: str, notes: Notes) -> Loaded:

@@ -9,7 +9,9 @@ load_data([(["Anna", "met", "Bob"], ["B-PER", "O", "B-PER"])], task="ner", langu
 ```
 """
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -23,8 +25,12 @@ from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE, describe, find_files
 from dlfa_adapters.data.readers import Notes, Problem, Read, Sentence, read_file
 from dlfa_adapters.data.readers.odd_labels import name_odd_labels
 from dlfa_adapters.data.readers.rows import finish_tagging
+from dlfa_adapters.data.reading import Reading
+from dlfa_adapters.data.taken import Taken
 from dlfa_adapters.errors import DataError
 from dlfa_adapters.tasks import Task, get_task
+
+logger = logging.getLogger(__name__)
 
 SAMPLES = {"ner": "columns", "pos": "columns", "nli": "xnli", "pawsx": "pawsx"}
 """The sample corpora, and the format of each."""
@@ -71,13 +77,13 @@ def load_source(
         languages: Languages wanted, in this order; default: all there are. For a single file or an iterable: its one
             language.
         format: A name of `readers.READERS`, for files; default: found from content and name.
-        options: Further arguments of the reader, e.g. `tag_column=3`.
+        options: Further arguments of the reader: `word_column`, `tag_column` (from 0, or a name in the header row).
 
     Returns:
-        The data; its warnings also go to the log.
+        The data; its warnings and what was taken for what also go to the log.
 
     Raises:
-        ConfigError: There is no such format.
+        ConfigError: There is no such format, or it has no such option.
         DataError: The data cannot be read, has no labels, or there is nothing in it.
     """
     if split not in ("train", "dev", "test"):
@@ -85,6 +91,8 @@ def load_source(
     known = get_task(task) if isinstance(task, str) else task
     wanted = [languages] if isinstance(languages, str) else None if languages is None else list(languages)
     notes = Notes(source if isinstance(source, str | Path) else "the given items", strict=True)
+    taken = Taken()
+    Reading.taken_from({"format": format, **options}).check([source])
     if not isinstance(source, str | Path):
         by_language = _in_iob2(items_from(source, _one_language(wanted), notes), notes)
     elif str(source).startswith("hub:"):
@@ -94,39 +102,42 @@ def load_source(
     elif not str(source):
         raise DataError("expected a file, a folder, samples:NAME or hub:NAME, but the source is empty")
     else:
-        by_language = _files(Path(source), known.name if known else None, split, wanted, format, options, notes)
-    return assemble(by_language, known, split, notes)
+        reads = _files(Path(source), known, split, wanted, partial(read_file, format=format, task=known, **options))
+        by_language = {}
+        for language, read in reads:
+            _take_notes(read, notes)
+            taken.add(read)
+            for each, items in _by_language(read.items, language).items():
+                by_language.setdefault(each, []).extend(items)
+    loaded = assemble(by_language, known, split, notes)
+    loaded.taken = taken.lines()
+    for line in loaded.taken:
+        logger.info("%s", line)
+    return loaded
 
 
 def _files(
     path: Path,
-    task: str | None,
+    task: Task | None,
     split: str,
     languages: list[str] | None,
-    format: str | None,
-    options: dict[str, Any],
-    notes: Notes,
-) -> dict[str, list[Any]]:
-    """Items of a file, or of the matching files of a folder, by language."""
+    read_one: Callable[[Path], Read[Any]],
+) -> Iterator[tuple[str, Read[Any]]]:
+    """What was read of a file, or of the matching files of a folder, with the language of items that tell none."""
     if not path.exists():
         raise DataError(f"{path}: expected a file or a folder, but there is none of this name")
-    if not path.is_dir():
-        read = read_file(path, format, **options)
-        _take_notes(read, notes)
-        language = describe(path)[0] if languages is None else _one_language(languages)
-        if languages is not None and any(item.language for item in read.items):
-            read.items = [item for item in read.items if (item.language or language) in languages]
-        elif len(languages or ()) > 1:
-            given = ", ".join(languages or ())
-            raise DataError(f"{path}: expected one language for a file that names none itself, but got {given}")
-        return _by_language(read.items, language)
-    out: dict[str, list[Any]] = {}
-    for file in find_files(path, task, split, languages):
-        read = read_file(file.path, format, **options)
-        _take_notes(read, notes)
-        for language, items in _by_language(read.items, file.language).items():
-            out.setdefault(language, []).extend(items)
-    return out
+    if path.is_dir():
+        for file in find_files(path, task.name if task else None, split, languages):
+            yield file.language, read_one(file.path)
+        return
+    read = read_one(path)
+    language = describe(path)[0] if languages is None else _one_language(languages)
+    if languages is not None and any(item.language for item in read.items):
+        read.items = [item for item in read.items if (item.language or language) in languages]
+    elif len(languages or ()) > 1:
+        given = ", ".join(languages or ())
+        raise DataError(f"{path}: expected one language for a file that names none itself, but got {given}")
+    yield language, read
 
 
 def _samples(name: str, split: str, languages: list[str] | None, notes: Notes) -> dict[str, list[Any]]:

@@ -32,6 +32,8 @@ def predict_run(
     split: str = "test",
     languages: Iterable[str] | None = None,
     format: str | None = None,
+    word_column: int | str | None = None,
+    tag_column: int | str | None = None,
     limit: int | None = None,
     language_adapters: Mapping[str, str | Path] | None = None,
     precision: str = "fp32",
@@ -47,7 +49,9 @@ def predict_run(
             labels are the run's all the same.
         split: `train`, `dev` or `test`.
         languages: Languages wanted; default: all there are. For a single file: its language.
-        format: Format of the files; default: found from content and name.
+        format: Format of the files; default: found out, see `data.reading.Reading`.
+        word_column: Column of the words; default: found out.
+        tag_column: Column of the tags; default: found out.
         limit: Take only so many sentences or texts from the start of each language.
         language_adapters: For a run of the tuning `stack`: folders of language adapters, by language; the source's
             serves the others.
@@ -65,7 +69,7 @@ def predict_run(
     """
     run = run if isinstance(run, Run) else read_run(run)
     known = _task(run, task)
-    loaded = load_source(source, known, split, languages, format)
+    loaded = load_source(source, known, split, languages, format, word_column=word_column, tag_column=tag_column)
     sources = source_languages(run)
     items, without_words = items_by_language(loaded, limit)
     check_fit(items, known, loaded.source)
@@ -84,6 +88,7 @@ def predict_run(
             "source": loaded.source,
             "split": split,
             "limit": limit,
+            "read": loaded.taken,
             "dropped": {**loaded.dropped, **({"no_words": without_words} if without_words else {})},
             "warnings": [problem.message for problem in loaded.problems],
         },

@@ -51,6 +51,7 @@ def train_singly(prepared: Prepared, spec: HeadSpec, folder: Path, on_step: Call
                 out=folder,
                 on_start=watcher.start,
                 progress=watcher.progress,
+                **request.reading.as_dict(),
                 **options,
             )
     finally:

@@ -1,9 +1,10 @@
 """What a sweep trains and scores: encoder, data in the source language, data in the target languages, heads."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dlfa_adapters.data.reading import AS_FOUND, Reading
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.evaluation.evaluate import check_fit, items_by_language
@@ -41,6 +42,7 @@ class Request:
         layers: Which D_k; None: all.
         extra: What else to train, see `make_variants`.
         seeds: How many seeds of each head.
+        reading: How files are read.
     """
 
     task: str
@@ -56,6 +58,7 @@ class Request:
     layers: tuple[int, ...] | None = None
     extra: tuple[str, ...] = ()
     seeds: int = 3
+    reading: Reading = AS_FOUND
 
 
 @dataclass
@@ -76,6 +79,7 @@ class Prepared:
         data: For `train`, `dev` and `targets`: source, languages, items, fingerprint.
         out: The sweep's folder.
         translations: Which items of `targets` are translations of each other; None for a single language.
+        taken: What the files were taken for.
     """
 
     request: Request
@@ -91,6 +95,7 @@ class Prepared:
     data: dict[str, dict[str, Any]]
     out: Path
     translations: Translations | None = None
+    taken: list[str] = field(default_factory=list)
 
     @property
     def num_layers(self) -> int:
@@ -117,12 +122,12 @@ def prepare(request: Request, tuning: Tuning, settings: Settings, out: Path) -> 
         DataError: If the data cannot be read or are not for this task.
     """
     source = default_source(request.task) if request.train_data is None else request.train_data
-    rows = load_split(source, request.task, "train", request.language)
-    dev_rows = load_dev(request.dev_data, source, request.task, request.language)
+    rows = load_split(source, request.task, "train", request.language, request.reading)
+    dev_rows = load_dev(request.dev_data, source, request.task, request.language, request.reading)
     if dev_rows is None:
         raise ConfigError("A sweep needs dev data in the source language, to choose epochs on; name some with --dev.")
     task = task_for(request.task, rows, request.labels)
-    items, described = _targets(request, task, source)
+    items, described, taken = _targets(request, task, source)
     encoder = load_encoder(request.model)
     data = {
         "train": describe_data(rows, source),
@@ -143,15 +148,16 @@ def prepare(request: Request, tuning: Tuning, settings: Settings, out: Path) -> 
         data=data,
         out=out,
         translations=find_translations(items, task),
+        taken=list(dict.fromkeys([*rows.taken, *dev_rows.taken, *taken])),
     )
 
 
-def _targets(request: Request, task: Task, source: Source) -> tuple[list[Items], dict[str, Any]]:
-    """The items to score by language, and what a file says of them."""
+def _targets(request: Request, task: Task, source: Source) -> tuple[list[Items], dict[str, Any], list[str]]:
+    """The items to score by language, what a file says of them, and what they were taken for."""
     target = source if request.target_data is None else request.target_data
     if request.target_data is None and (not isinstance(source, str | Path) or Path(source).is_file()):
         raise ConfigError("expected data in the languages to score; name a folder, a file or hub:NAME with --data.")
-    loaded = load_source(target, request.task, request.split, request.languages)
+    loaded = load_source(target, request.task, request.split, request.languages, **request.reading.of(target))
     items, without_words = items_by_language(loaded, request.limit)
     check_fit(items, task, loaded.source)
     described = {
@@ -161,7 +167,7 @@ def _targets(request: Request, task: Task, source: Source) -> tuple[list[Items],
         "languages": {each.language: {"items": len(each.gold), "fingerprint": each.fingerprint()} for each in items},
         "dropped": {**loaded.dropped, **({"no_words": without_words} if without_words else {})},
     }
-    return items, described
+    return items, described, loaded.taken
 
 
 def _examples(task: Task, items: Items, tokenizer: Any, settings: Settings) -> Examples:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.errors import ConfigError, MissingExtraError
 from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.frozen.keep import DEFAULT_BUDGET
@@ -102,7 +103,8 @@ def run_sweep(
         on_start: Called before anything is computed.
         note: Called with sentences that say what is done.
         progress: Called after each step with a stage, steps done and steps in all.
-        **options: Fields of `training.Settings`, e.g. `epochs=5`, `within=2.0`, `gate="product"`.
+        **options: Fields of `training.Settings`, e.g. `epochs=5`, `within=2.0`, `gate="product"`; and how files are
+            read: `format`, `word_column`, `tag_column`, see `data.reading.Reading`.
 
     Returns:
         The sweep.
@@ -116,6 +118,8 @@ def run_sweep(
     method = get_tuning(tuning)
     if options.get("fuse_layer") is not None:
         raise ConfigError("A sweep tries many fuse layers; name them with --layers instead of --fuse-layer.")
+    reading = Reading.taken_from(options)
+    reading.check([train_data, dev_data, target_data])
     with alone():  # each run has a process to itself
         settings = resolve(make_settings(**options), method)
     if method.on_states and world_size() > 1:
@@ -136,6 +140,7 @@ def run_sweep(
         layers=None if layers is None else tuple(layers),
         extra=tuple(extra),
         seeds=seeds,
+        reading=reading,
     )
     folder = Path(out or f"runs/{task}-sweep")
     if is_main():  # which makes it, while the others look

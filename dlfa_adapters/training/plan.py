@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.data.assemble import Loaded
+from dlfa_adapters.data.reading import AS_FOUND, Reading
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.errors import ConfigError, DataError
 from dlfa_adapters.offline.samples import SAMPLE_TASKS
@@ -38,6 +39,7 @@ class Plan:
         out: Where the run will be.
         data: For `train` and `dev`: source, language, items, fingerprint.
         report: Parameters by part.
+        taken: What the files were taken for.
         notes: Sentences that the user should read.
         choice: The fuse layer that was chosen, and why; None where it was given.
     """
@@ -50,6 +52,7 @@ class Plan:
     out: Path
     data: dict[str, dict[str, Any]]
     report: list[PartSize] = field(default_factory=list)
+    taken: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     choice: LayerChoice | None = None
 
@@ -72,6 +75,7 @@ class Plan:
             f"Tuning: {self.tuning} ({self.tuning.summary}); there is also {others}",
             f"Head: {head['fusion']}{layers}{gate}{lstm}, {len(self.task.labels)} labels",
             f"Data: {'; '.join(data)}",
+            *(f"Read: {line}" for line in self.taken),
             f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
             f"Steps: {length}, batch {settings.batch_size}, {rate}, {settings.precision}; {where}",
         ]
@@ -96,7 +100,7 @@ def default_source(task: str) -> str:
     return f"samples:{SAMPLE_TASKS[task]}"
 
 
-def load_split(source: Source, task: str, split: str, language: str | None) -> Loaded:
+def load_split(source: Source, task: str, split: str, language: str | None, reading: Reading = AS_FOUND) -> Loaded:
     """Training or dev data in the source language.
 
     Args:
@@ -104,13 +108,16 @@ def load_split(source: Source, task: str, split: str, language: str | None) -> L
         task: Name of the task.
         split: `train` or `dev`.
         language: Language code; None: English, or for a single file what its name says.
+        reading: How files are read.
     """
     alone = not isinstance(source, str | Path) or Path(source).is_file()
     languages = [language] if language else None if alone else ["en"]
-    return load_source(source, task, split, languages)
+    return load_source(source, task, split, languages, **reading.of(source))
 
 
-def load_dev(dev: Source | None, train: Source, task: str, language: str | None) -> Loaded | None:
+def load_dev(
+    dev: Source | None, train: Source, task: str, language: str | None, reading: Reading = AS_FOUND
+) -> Loaded | None:
     """Dev data: those named, or those beside the training data; None where there are none.
 
     Raises:
@@ -121,7 +128,7 @@ def load_dev(dev: Source | None, train: Source, task: str, language: str | None)
     if dev is None and (not isinstance(train, str | Path) or Path(train).is_file()):
         return None
     try:
-        return load_split(train if dev is None else dev, task, "dev", language)
+        return load_split(train if dev is None else dev, task, "dev", language, reading)
     except DataError as error:
         if dev is not None:
             raise

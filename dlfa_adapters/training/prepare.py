@@ -6,6 +6,7 @@ from typing import Any
 
 from transformers import set_seed
 
+from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.runs import load_encoder
@@ -39,6 +40,7 @@ def prepare(
     source: Source,
     dev_source: Source | None,
     language: str | None,
+    reading: Reading,
     labels: str | None,
     model: str,
     tuning: Tuning,
@@ -54,6 +56,7 @@ def prepare(
         source: Training data.
         dev_source: Dev data, see `load_dev`.
         language: See `load_split`.
+        reading: How files are read.
         labels: See `task_for`.
         model: Name of the encoder.
         tuning: The tuning.
@@ -66,8 +69,8 @@ def prepare(
         ConfigError: If an option has a value that cannot work.
         DataError: If the data cannot be read or are not for this task.
     """
-    rows = load_split(source, task, "train", language)
-    dev_rows = load_dev(dev_source, source, task, language)
+    rows = load_split(source, task, "train", language, reading)
+    dev_rows = load_dev(dev_source, source, task, language, reading)
     known = task_for(task, rows, labels)
     loaded = load_encoder(model)
     encoder = loaded.describe()
@@ -93,6 +96,7 @@ def prepare(
     train = make_examples(known, rows.dataset, loaded.tokenizer, settings)
     dev = make_examples(known, dev_rows.dataset, loaded.tokenizer, settings) if dev_rows else None
     plan = Plan(known, tuning, settings, loaded, learner, out, data, parameter_report(learner), choice=chosen)
+    plan.taken = [*rows.taken, *(dev_rows.taken if dev_rows else ())]
     plan.notes += _notes(plan)
     return Ready(plan, encoder, train, dev)
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from transformers import TrainerState
 
+from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.fusion import Fusion
@@ -77,7 +78,8 @@ def train(
             begins one where there is none.
         on_start: Called before the first step with what will be done; without it that goes to the log.
         progress: Called after each step.
-        **options: Fields of `Settings`, e.g. `fuse_layer=8`, `epochs=3`, `head_learning_rate=1e-3`.
+        **options: Fields of `Settings`, e.g. `fuse_layer=8`, `epochs=3`, `head_learning_rate=1e-3`; and how files are
+            read, where it is not found rightly: `format`, `word_column`, `tag_column`, see `data.reading.Reading`.
 
     Returns:
         The run.
@@ -88,12 +90,14 @@ def train(
         RunError: If the training diverges, or there is nothing to resume.
     """
     method = get_tuning(tuning or default_tuning())
+    reading = Reading.taken_from(options)
     settings = resolve(make_settings(**options), method)
     source = default_source(task) if train_data is None else train_data
     out = Path(out or f"runs/{task}-{method.name}")
     report = progress or (lambda stage, done, total: None)
     check_free(out)
     check_work_folder(out)
+    reading.check([source, dev_data])
     if method.on_states and world_size() > 1:
         raise ConfigError("--tuning features runs in one process; start it without torchrun or accelerate launch.")
     request = {
@@ -104,6 +108,7 @@ def train(
         "labels": labels,
         "model": model,
         "tuning": str(method),
+        **reading.as_dict(),
         **settings.as_dict(),
     }
     before = read_plan(out) if resume is True or (resume == "auto" and has_plan(out)) else None
@@ -112,7 +117,7 @@ def train(
 
     report("Loading encoder and data", 0, 1)
     chosen = LayerChoice.from_dict(before["chosen"]) if before and before.get("chosen") else None
-    ready = prepare(task, source, dev_data, language, labels, model, method, settings, out, chosen, report)
+    ready = prepare(task, source, dev_data, language, reading, labels, model, method, settings, out, chosen, report)
     report("Loading encoder and data", 1, 1)
     plan = ready.plan
     identity = identity_of(request, ready.encoder["fingerprint"], plan.data)

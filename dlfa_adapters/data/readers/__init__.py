@@ -4,13 +4,14 @@
 adds.
 """
 
+import inspect
 from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.data.readers.base import Example, Notes, Problem, Read, Sentence
 from dlfa_adapters.data.readers.columns import read_columns, write_columns
 from dlfa_adapters.data.readers.conllu import Tree, read_conllu, write_conllu
-from dlfa_adapters.data.readers.detect import detect_format
+from dlfa_adapters.data.readers.detect import Found, detect_format, find_format
 from dlfa_adapters.data.readers.labelled_text import read_labelled
 from dlfa_adapters.data.readers.lines import read_lines
 from dlfa_adapters.data.readers.odd_labels import name_odd_labels
@@ -22,6 +23,7 @@ from dlfa_adapters.data.readers.wikiann import read_wikiann, write_wikiann
 from dlfa_adapters.data.readers.words import read_words, write_words
 from dlfa_adapters.data.readers.xnli import read_xnli
 from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.tasks import Task
 
 __all__ = [
     "READERS",
@@ -53,26 +55,41 @@ __all__ = [
 ]
 
 
-def read_file(path: str | Path, format: str | None = None, *, strict: bool = True, **options: Any) -> Read[Any]:
-    """Read a file in a given format, or in the one that its content and name show.
+def read_file(
+    path: str | Path, format: str | None = None, *, task: Task | None = None, strict: bool = True, **options: Any
+) -> Read[Any]:
+    """Read a file in a given format, or in the one that the task, its content and its name show.
 
     Args:
         path: The file.
         format: A name of `READERS`, or None to find out.
+        task: What it is for, where that is known: it decides where content and name leave a doubt.
         strict: Whether the first bad row raises.
-        options: Further arguments of the reader, e.g. `tag_column=3` of `read_columns`.
+        options: Further arguments of the reader, e.g. `tag_column=3` of `read_columns`; None stands for the default.
 
     Returns:
-        What the reader returns.
+        What the reader returns; its `layout` and `why` say what was taken for what.
 
     Raises:
-        ConfigError: There is no such format.
-        DataError: The file cannot be read.
+        ConfigError: There is no such format, or it has no such option.
+        DataError: The file cannot be read, or is data of another kind than the task's.
     """
+    options = {name: value for name, value in options.items() if value is not None}
     if format is None:
-        format = detect_format(path, read_lines(path, Notes(path, strict=False)))
-    if format not in READERS:
+        named = not options.keys().isdisjoint(("word_column", "tag_column"))
+        found = find_format(path, read_lines(path, Notes(path, strict=False)), task, tagging=named)
+    else:
+        found = Found(format, "as told")
+    if found.format not in READERS:
         raise ConfigError(f"expected a format among {', '.join(READERS)}, but got {format!r}")
-    read = READERS[format](path, strict=strict, **options)
+    reader = READERS[found.format]
+    takes = inspect.signature(reader).parameters
+    if not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in takes.values()):
+        for name in options.keys() - takes.keys():
+            raise ConfigError(f"{path}: the format {found.format} has no option {name}; name another with --format")
+        if task is not None and "labels" in takes:
+            options = {"labels": task.labels, **options}
+    read = reader(path, strict=strict, **options)
+    read.why = found.why
     name_odd_labels(read)
     return read

@@ -100,6 +100,19 @@ class Notes:
     strict: bool = True
     problems: list[Problem] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
+    _collected: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+
+    def collect(self, kind: str, line: int, what: str) -> None:
+        """Record one of many places with the same oddity; `warn_collected` tells of all of them at once."""
+        self._collected.setdefault(kind, []).append((line, what))
+
+    def warn_collected(self, kind: str, meaning: str) -> None:
+        """One warning about what was collected: how often, on which lines, and the first one."""
+        places = self._collected.pop(kind, [])
+        if places:
+            lines = ", ".join(str(line) for line, _ in places[:5]) + (", …" if len(places) > 5 else "")
+            message = f"{meaning}: {len(places)} (lines {lines}; the first is {shown(places[0][1])})"
+            self.warn(places[0][0], kind, message)
 
     def error(self, line: int | None, kind: str, message: str) -> None:
         """Record a line that breaks the format.
@@ -134,6 +147,8 @@ class Read(Generic[Item]):
         word_column: Column of the words, from 0 (tagging in columns only).
         tag_column: Column of the tags, from 0 (tagging in columns only).
         separator: What stands between columns: TAB or a blank (tagging in columns only).
+        layout: What was taken for what, e.g. `3 columns: number, word, tag`; empty where the format says it all.
+        why: Why it was read so: `as told`, `by its content`, `for the task ner`...
     """
 
     items: list[Item]
@@ -145,6 +160,29 @@ class Read(Generic[Item]):
     word_column: int | None = None
     tag_column: int | None = None
     separator: str = "\t"
+    layout: str = ""
+    why: str = ""
+
+    def __str__(self) -> str:
+        """In one line what the file was taken for, and why."""
+        sentences = [item for item in self.items if isinstance(item, Sentence)]
+        parts = [self.layout or self.format]
+        if sentences or self.scheme:
+            tags = Counter(tag for item in sentences for tag in item.tags or ())
+            types = {tag[2:] for tag in tags if tag[1:2] == "-"}
+            parts += [f"{self.scheme}; {counted(len(types), 'type')}"] if self.scheme else []
+            parts += [counted(len(tags), "tag")] if tags and not self.scheme else []
+            parts += [counted(len(self.items), "sentence")]
+        else:
+            labels = {getattr(item, "label", None) for item in self.items} - {None}
+            parts += [counted(len(labels), "label")] if labels else []
+            parts += [counted(len(self.items), "example")]
+        return "; ".join(parts) + (f" ({self.why})" if self.why else "")
+
+
+def counted(number: int, what: str) -> str:
+    """A number with what it counts: `1 type`, `14,987 sentences`."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def shown(text: str) -> str:

@@ -1,71 +1,68 @@
 """CoNLL columns: a word a row, its tag in one of the columns, a blank line between sentences.
 
 Two columns or more, with TABs (XTREME, WikiANN without prefixes) or blanks between them (CoNLL-2003, MasakhaNER).
-Nothing is quoted and nothing is a comment in two columns: `#Rome` is a word.
+Nothing is quoted, and `#Rome` is a word wherever it stands in a row like the others.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from dlfa_adapters.data.readers.base import Notes, Read, Sentence, shown
 from dlfa_adapters.data.readers.lines import read_lines
-from dlfa_adapters.data.readers.rows import Block, find_shape, finish_tagging, is_blank, read_blocks, write_rows
+from dlfa_adapters.data.readers.roles import Column, find_roles
+from dlfa_adapters.data.readers.rows import find_shape, finish_tagging, is_blank, read_blocks, write_rows
 from dlfa_adapters.errors import DataError
-
-_EMPTY_VALUES = frozenset(("_", "-", ""))
 
 
 def read_columns(
     path: str | Path,
     *,
-    word_column: int | None = None,
-    tag_column: int | None = None,
+    word_column: Column | None = None,
+    tag_column: Column | None = None,
     scheme: str | None = None,
+    labels: Sequence[str] = (),
     strict: bool = True,
 ) -> Read[Sentence]:
     """Read a file of columns.
 
     Args:
         path: The file.
-        word_column: Column of the words, from 0. Default: the first, or the second where the first only numbers the
-            words of each sentence.
-        tag_column: Column of the tags, from 0 or negative from the end. Default: the last one that is not all `_` or
-            `-`.
+        word_column: Column of the words, from 0, or its name in the header row. Default: the first one that holds
+            neither numbers nor tags.
+        tag_column: Column of the tags, from 0 or negative from the end, or its name in the header row. Default: the
+            one with entity tags or parts of speech, else the last one that is not all `_` or `-`.
         scheme: Scheme of entity tags in the file (`IOB1`, `IOB2`, `BILOU`, `BIOES`); default: found from the tags.
+        labels: Labels of the task, where it is known: of several columns with tags the one that holds these is taken.
         strict: Whether the first bad row raises.
 
     Returns:
         The sentences, tags in IOB2.
 
     Raises:
-        DataError: The file cannot be read, has one column only, or (when strict) a row with another number of columns.
+        DataError: The file cannot be read, has one column only, lacks a column that is named, two columns hold tags,
+            or (when strict) a row has another number of columns.
     """
     notes = Notes(path, strict)
     lines = read_lines(path, notes)
-    separator, width = find_shape(lines)
+    _, width = find_shape(lines)
     first = next((number for number, line in enumerate(lines, 1) if not is_blank(line)), None)
     if first is not None and width < 2:
         raise DataError(
             f"{path}, line {first}: expected at least two columns (word and tag, a TAB between them), but got "
             f"{shown(lines[first - 1])}; a file of words without tags is read with format='words'"
         )
-    blocks: Iterable[Block] = read_blocks(lines, notes, separator, width)
-    if width > 2:
-        blocks = list(blocks)
-        word = _word_column(blocks) if word_column is None else _resolve(path, word_column, width, "word_column")
-        tag = _tag_column(blocks, word) if tag_column is None else _resolve(path, tag_column, width, "tag_column")
-        notes.warn(None, "which_columns", f"column {word + 1} of {width} is taken as the word, {tag + 1} as the tag")
-    else:
-        word = _resolve(path, word_column or 0, 2, "word_column")
-        tag = _resolve(path, 1 if tag_column is None else tag_column, 2, "tag_column")
+    roles = find_roles(path, lines, word_column=word_column, tag_column=tag_column, labels=labels)
+    word, tag = roles.word, roles.tag
+    blocks = read_blocks(
+        lines, notes, roles.separator, roles.width, comment=roles.is_comment, header=roles.header, word=word
+    )
     items = []
     for index, block in enumerate(blocks):
-        words = [row[word] for row in block.rows]
-        columns = block.rows if width > 2 or (word, tag) != (0, 1) else None
-        items.append(Sentence(words, block.tags(tag, notes), str(index), block.lines, None, columns))
-        if block.comments:
-            notes.drop("comment_line", len(block.comments))
-    read = Read(items, "columns", path, notes.problems, notes.dropped, None, word, tag, separator)
+        words, tags = [row[word] for row in block.rows], block.tags(tag, notes)
+        same = (roles.width, word, tag) == (2, 0, 1) and tags == [row[1] for row in block.rows]
+        items.append(Sentence(words, tags, str(index), block.lines, None, None if same else block.rows))
+    notes.warn_collected("blank_beside_tag", "tags with blanks beside them, which are left out")
+    read = Read(items, "columns", path, notes.problems, notes.dropped, None, word, tag, roles.separator, str(roles))
     if lines and not items:
         notes.warn(None, "empty", "there is no sentence in the file")
     return finish_tagging(read, scheme)
@@ -88,29 +85,3 @@ def write_columns(path: str | Path, sentences: Sequence[Sentence], separator: st
             raise DataError(f"{path}: sentence {item.id} has a word without a tag; write_words writes words alone")
         rows.append(item.columns or [[word, tag] for word, tag in zip(item.words, item.tags, strict=True)])
     write_rows(str(path), rows, separator)
-
-
-def _resolve(path: str | Path, column: int, width: int, name: str) -> int:
-    if not -width <= column < width:
-        raise DataError(f"{path}: expected {name} in 0..{width - 1}, the file's columns, but got {column}")
-    return column % width
-
-
-def _word_column(blocks: Sequence[Block]) -> int:
-    if not blocks or len(blocks[0].rows[0]) < 3:
-        return 0
-    numbered = all(
-        [row[0] for row in block.rows] == [str(first + i) for i in range(len(block.rows))]
-        for block in blocks
-        for first in (1 if block.rows[0][0] == "1" else 0,)
-    )
-    return 1 if numbered else 0
-
-
-def _tag_column(blocks: Sequence[Block], word: int) -> int:
-    if not blocks:
-        return 1
-    for column in range(len(blocks[0].rows[0]) - 1, word, -1):
-        if any(row[column] not in _EMPTY_VALUES for block in blocks for row in block.rows):
-            return column
-    return len(blocks[0].rows[0]) - 1

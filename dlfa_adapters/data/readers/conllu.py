@@ -11,7 +11,9 @@ from pathlib import Path
 
 from dlfa_adapters.data.readers.base import Notes, Read, Sentence, shown
 from dlfa_adapters.data.readers.lines import read_lines, write_lines
+from dlfa_adapters.data.readers.roles import Column, resolve_column
 
+COLUMNS = tuple("ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC".split())
 _NUMBER = "[1-9][0-9]{0,8}"
 _ID = re.compile(rf"({_NUMBER})(?:-({_NUMBER}))?|(0|{_NUMBER})\.({_NUMBER})")
 _SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(.*)")
@@ -53,11 +55,12 @@ class Tree(Sentence):
         return out
 
 
-def read_conllu(path: str | Path, *, strict: bool = True) -> Read[Sentence]:
+def read_conllu(path: str | Path, *, tag_column: Column | None = None, strict: bool = True) -> Read[Sentence]:
     """Read a CoNLL-U file; the tags are the universal parts of speech.
 
     Args:
         path: The file.
+        tag_column: Another column of tags, from 0, or its name in the format: `xpos`, `deprel`.
         strict: Whether the first bad row raises.
 
     Returns:
@@ -69,12 +72,13 @@ def read_conllu(path: str | Path, *, strict: bool = True) -> Read[Sentence]:
     """
     notes = Notes(path, strict)
     lines = read_lines(path, notes)
+    tag = 3 if tag_column is None else resolve_column(path, tag_column, "tag_column", COLUMNS)
     items: list[Sentence] = []
     tree = Tree([], [], "")
     for number, line in enumerate([*lines, ""], 1):
         if not line.strip(" \t"):
             if tree.rows:
-                _finish(tree, len(items), notes)
+                _finish(tree, len(items), tag, notes)
                 items.append(tree)
                 tree = Tree([], [], "")
             elif tree.comments and number > len(lines):
@@ -85,7 +89,8 @@ def read_conllu(path: str | Path, *, strict: bool = True) -> Read[Sentence]:
             _add_row(tree, line, number, notes)
     if lines and not items:
         notes.warn(None, "empty", "there is no sentence in the file")
-    return Read(items, "conllu", path, notes.problems, notes.dropped, None, 1, 3)
+    layout = f"CoNLL-U; word (FORM), tag ({COLUMNS[tag]})"
+    return Read(items, "conllu", path, notes.problems, notes.dropped, None, 1, tag, layout=layout)
 
 
 def write_conllu(path: str | Path, trees: Iterable[Sentence]) -> None:
@@ -137,10 +142,10 @@ def _add_row(tree: Tree, line: str, number: int, notes: Notes) -> None:
     tree.rows.append(row)
 
 
-def _finish(tree: Tree, index: int, notes: Notes) -> None:
+def _finish(tree: Tree, index: int, tag: int, notes: Notes) -> None:
     """Fill in words, tags and id, and check the heads, which may point forward, now that the sentence is whole."""
     tree.words = [node[1] for node in tree.nodes]
-    tree.tags = [node[3] for node in tree.nodes]
+    tree.tags = [node[tag] for node in tree.nodes]
     matches = (_SENT_ID.match(comment) for comment in tree.comments)
     own = next((match[1].strip() for match in matches if match), "")
     tree.id, tree.own_id = own or str(index), bool(own)

@@ -1,20 +1,28 @@
-"""Which format a file has, from its content first and its name second."""
+"""What a file is: the named task decides first, then its content, then its name (a format that is named, before all).
+
+Content decides where values leave no doubt: entity tags, parts of speech, NLI labels, ids of CoNLL-U, a header, JSON.
+Where only the shape of the file speaks, the task decides; without one the likelier reading is taken, with a line that
+says so (`Read.why`); where two are about as likely, an error asks.
+"""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from dlfa_adapters.data.readers.iob import split_tag
-from dlfa_adapters.data.readers.labelled_text import labels_beside
-from dlfa_adapters.data.readers.rows import find_shape, is_blank, split_row
+from dlfa_adapters.data.readers.labelled_text import label_side, labels_beside
+from dlfa_adapters.data.readers.lines import bare_name
+from dlfa_adapters.data.readers.roles import find_roles
+from dlfa_adapters.data.readers.rows import find_shape, is_blank
 from dlfa_adapters.data.readers.table import header_fields, is_json
 from dlfa_adapters.data.readers.wikiann import has_prefixes
 from dlfa_adapters.data.readers.xnli import LABEL_SPELLINGS
 from dlfa_adapters.errors import DataError
-from dlfa_adapters.tasks import POS, XNLI
+from dlfa_adapters.tasks import XNLI, Task
 
 _SAMPLE = 4000
-_UPOS = frozenset((*POS.labels, "_"))
 _NLI = frozenset((*XNLI.labels, *LABEL_SPELLINGS, "-"))
+_TEXTUAL = 0.3  # share of rows with a blank inside a cell from which on the cells are texts rather than words
+_PAIR_FORMATS = {"xnli": "xnli", "pawsx": "pawsx"}
 
 Detector = Callable[[Path, Sequence[str]], bool]
 """Says of a file and its lines whether it is of a format."""
@@ -22,61 +30,175 @@ Detector = Callable[[Path, Sequence[str]], bool]
 DETECTORS: dict[str, Detector] = {}
 """Of formats that were registered; asked before anything else."""
 
+TAGGING_FORMATS = {"conllu", "columns", "wikiann", "words"}
+"""Formats whose items are sentences of words; those of all others are texts."""
 
-def detect_format(path: str | Path, lines: Sequence[str]) -> str:
-    """The format of a file.
+
+@dataclass(frozen=True)
+class Found:
+    """What a file is taken for.
+
+    Attributes:
+        format: A name of `READERS`.
+        why: Why, for the line on the screen.
+        sure: Whether values leave no doubt; otherwise only the shape speaks for it, and a named task decides.
+    """
+
+    format: str
+    why: str = "by its content"
+    sure: bool = True
+
+
+def detect_format(path: str | Path, lines: Sequence[str], task: Task | None = None) -> str:
+    """The format of a file; see `find_format`."""
+    return find_format(path, lines, task).format
+
+
+def find_format(path: str | Path, lines: Sequence[str], task: Task | None = None, tagging: bool = False) -> Found:
+    """The format of a file, and why.
 
     Args:
         path: The file; its name and that of its folder decide where the content leaves a doubt.
         lines: Its lines.
+        task: What it is for, where that is known.
+        tagging: Whether it holds words with tags in any case, since their columns are named.
 
     Returns:
-        A name of `READERS`; `text` where nothing else fits.
+        The format; `text` where nothing else fits.
 
     Raises:
-        DataError: If it is a CSV file, which no reader takes.
+        DataError: It is data of another kind than the task's, or two readings are about as likely.
     """
     for registered, is_it in DETECTORS.items():
         if is_it(Path(path), lines):
-            return registered
-    name = Path(path).name.lower()
+            return Found(registered)
+    kind = "tagging" if tagging else task.kind if task else None
+    found = _by_content(Path(path), lines, asked=kind is not None)
+    if kind is None or (found.format in TAGGING_FORMATS) == (kind == "tagging"):
+        wanted = _PAIR_FORMATS.get(task.name) if task and task.pair else None
+        if wanted and found.format in ("labelled", "pairs", "xnli", "pawsx") and labels_beside(path) is None:
+            return found if found.format == wanted else Found(wanted, f"for the task {task.name}" if task else "")
+        return found
+    if tagging and not found.sure:
+        return Found("columns", "as its columns are named")
+    if task is None or found.sure or (kind == "tagging" and not _holds_labels(path, lines, task)):
+        what = f"{task.name}, a {kind} task" if task else "words with tags, whose columns are named"
+        other = "tagging" if kind == "classification" else "classification"
+        raise DataError(
+            f"{path}: expected data for {what}, but this is {other} data, format {found.format} ({found.why}); "
+            "name another with --format (format=) if that is wrong"
+        )
+    default = "columns" if kind == "tagging" else _PAIR_FORMATS.get(task.name, "labelled")
+    return Found(default, f"for the task {task.name}")
+
+
+def _by_content(path: Path, lines: Sequence[str], asked: bool) -> Found:
+    """What content and name say.
+
+    Args:
+        path: The file.
+        lines: Its lines.
+        asked: Whether the kind of data is known, so that a doubt about it is no error.
+    """
     sample = [line for line in lines[:_SAMPLE] if not is_blank(line)]
-    if name.endswith(".conllu") or (sample and _looks_like_conllu(sample)):
-        return "conllu"
+    separator, width = find_shape(lines)
+    if _looks_like_conllu(sample):
+        return Found("conllu")
+    if bare_name(path).suffix == ".conllu":
+        if not sample or width in (1, 10):
+            return Found("conllu", "by its name")
+        found = _of_rows(path, lines, sample, separator, width, asked)
+        says = f"by its content: the name says CoNLL-U, but the rows have {width} columns"
+        return Found(found.format, says, found.sure)
     if is_json(path, lines):
-        return _json_format(sample)
+        return Found(_json_format(sample))
     if labels_beside(path) is not None:
-        return "labelled"
+        return Found("labelled", "with the labels of the file beside it")
     if not sample:
-        return "text"
+        return Found("text", "as there is nothing in it", sure=False)
+    return _of_rows(path, lines, sample, separator, width, asked)
+
+
+def _of_rows(path: Path, lines: Sequence[str], sample: Sequence[str], separator: str, width: int, asked: bool) -> Found:
+    inner = "\n".join(lines[:_SAMPLE]).strip(" \t\n").split("\n")
+    has_blank = any(is_blank(line) for line in inner)
+    if bare_name(path).suffix == ".csv" and (separator == " " or width == 1):
+        raise DataError(
+            f"{path}: expected columns with a TAB between them, but this is a CSV file; save it with TABs, or name the "
+            "format text if it is plain text"
+        )
+    if width == 1:
+        if has_blank and bare_name(path).suffix in (".tsv", ".conll", ".bio"):
+            return Found("words", "by its name and blank lines", sure=False)
+        return Found("text", "one column", sure=False)
+    if separator == " ":
+        tagged = _are_most(sample, width) and _tagged(path, lines)
+        return Found("columns") if tagged else Found("text", "no columns with tags", sure=False)
+    rows = [cells for line in sample if len(cells := line.split("\t")) == width]
+    textual = sum(any(" " in cell.strip() for cell in row) for row in rows) > _TEXTUAL * len(rows)
+    if (not textual or has_blank) and _tagged(path, lines):
+        return Found("wikiann" if width == 2 and has_prefixes(lines) else "columns")
     header = header_fields(sample[0])
     if header is not None:
-        return _format_of_header(sample[0], header)
-    has_blank = any(is_blank(line) for line in lines[:_SAMPLE])
-    separator, width = find_shape(lines)
-    if separator == "\t" and width > 1 and not has_blank:
-        return _format_of_rows(Path(path), sample, width)
-    if separator == "\t" and width > 1:
-        return "wikiann" if width == 2 and has_prefixes(lines) else "columns"
-    if width > 1 and _most_are_tags([split_row(line, separator) for line in sample], width):
-        return "columns"
-    if has_blank and width == 1 and Path(name).suffix in (".tsv", ".conll", ".bio"):
-        return "words"
-    return _text_unless_csv(path)
+        return Found(_format_of_header(sample[0], header), "by its header row")
+    last = {row[-1].strip() for row in rows}
+    if width in (3, 4) and last <= {"0", "1"} and (textual or not has_blank):
+        return Found("pawsx")
+    if width == 3 and last <= _NLI and last - {"-"}:
+        return Found("xnli")
+    if has_blank and not textual:
+        is_wikiann = width == 2 and has_prefixes(lines)
+        return Found("wikiann" if is_wikiann else "columns", "by the blank lines between sentences", sure=False)
+    return _of_texts(path, lines, rows, width, asked)
 
 
-def _text_unless_csv(path: str | Path) -> str:
-    if Path(path).suffix.lower() != ".csv":
-        return "text"
+def _of_texts(path: Path, lines: Sequence[str], rows: Sequence[Sequence[str]], width: int, asked: bool) -> Found:
+    """Rows of texts without a header: pairs, or texts with labels."""
+    pair_format = next((name for name in _PAIR_FORMATS if name in path.parent.name.lower()), None)
+    if width == 2 and pair_format:
+        return Found(pair_format, "by the name of its folder", sure=False)
+    if width > 2:
+        few = 2 * len({row[-1] for row in rows}) <= len(rows)
+        is_labelled = width == 3 and (few or any(" " in cell for row in rows for cell in row[:2]))
+        name = "labelled" if is_labelled else "columns"
+        return Found(name, "by its columns", sure=False)
+    side, share, text_like = label_side(lines)
+    if share > 0.8:
+        return Found("pairs", "two columns that hardly repeat", sure=False)
+    if share <= 0.5 or text_like or asked:
+        return Found("labelled", f"column {side + 1} repeats, as labels do", sure=False)
     raise DataError(
-        f"{path}: expected columns with a TAB between them, but this is a CSV file; save it with TABs, or name the "
-        "format text if it is plain text"
+        f"{path}: two columns, of which the {('first', 'second')[side]} repeats a little: texts with labels, or pairs "
+        "of words or sentences; say which with --format labelled or --format pairs (format=)"
     )
 
 
+def _tagged(path: Path, lines: Sequence[str]) -> bool:
+    """Whether a column holds entity tags or parts of speech; also where there are two such columns."""
+    try:
+        return find_roles(path, lines[:_SAMPLE]).tagged
+    except DataError:
+        return True
+
+
+def _holds_labels(path: str | Path, lines: Sequence[str], task: Task) -> bool:
+    """Whether a column holds the labels of a tagging task, which may look like no tags that are known."""
+    if find_shape(lines)[1] < 2:
+        return True
+    known = set(task.labels)
+    roles = find_roles(path, lines[:_SAMPLE], labels=task.labels)
+    return 2 * len(roles.tags & known) >= len(roles.tags)
+
+
+def _are_most(sample: Sequence[str], width: int) -> bool:
+    """Whether most rows have the same number of columns, as running text has not."""
+    rows = [line for line in sample if not line.startswith("#")]
+    return 2 * sum(len(line.split()) == width for line in rows) > len(rows)
+
+
 def _looks_like_conllu(sample: Sequence[str]) -> bool:
-    row = next((line.split("\t") for line in sample if not line.startswith("#")), [])
-    return len(row) == 10 and row[0].split("-")[0] in ("1", "0.1")
+    rows = [line.split("\t") for line in sample if not line.startswith("#")]
+    return bool(rows) and len(rows[0]) == 10 and rows[0][0].split("-")[0] in ("1", "0.1")
 
 
 def _json_format(sample: Sequence[str]) -> str:
@@ -90,34 +212,3 @@ def _format_of_header(line: str, fields: dict[str, int]) -> str:
         nli = cells & {"gold_label", "premise", "hypothesis", "hypo"}
         return "xnli" if nli else "pawsx"
     return "sib200" if {"index_id", "category"} <= cells else "labelled"
-
-
-def _format_of_rows(path: Path, sample: Sequence[str], width: int) -> str:
-    """A table without a header and without blank lines: by the values of its last column."""
-    rows = [cells for line in sample if len(cells := line.split("\t")) == width]
-    last = {row[-1] for row in rows}
-    pair_format = next((name for name in ("xnli", "pawsx") if name in path.parent.name.lower()), None)
-    if width in (3, 4) and last <= {"0", "1"}:
-        return "pawsx"
-    if width == 3 and last <= _NLI:
-        return "xnli"
-    if width == 2 and pair_format and not _are_tags(last):
-        return pair_format
-    if _are_tags(last):
-        return "wikiann" if width == 2 and has_prefixes(sample) else "columns"
-    if width == 2:
-        few = min(len({row[side] for row in rows}) for side in (0, 1))
-        return "labelled" if len(rows) >= 2 * few else "pairs"
-    return "labelled" if width == 3 and len(rows) >= 2 * len(last) else "columns"
-
-
-def _most_are_tags(rows: Sequence[Sequence[str]], width: int) -> bool:
-    """Whether most rows have the same width and end in a tag; a damaged row must not hide what the file is."""
-    last = [row[-1] for row in rows if len(row) == width]
-    tags = max(sum(value in _UPOS for value in last), sum(split_tag(value) is not None for value in last))
-    return len(last) > len(rows) / 2 and tags >= 0.9 * len(last)
-
-
-def _are_tags(values: set[str]) -> bool:
-    """Whether all values of a column are entity tags or universal parts of speech."""
-    return values <= _UPOS or all(split_tag(value) is not None for value in values)

@@ -14,15 +14,23 @@ from dlfa_adapters.data.readers.table import finish_table, read_records, to_exam
 TEXT_END, LABELS_END = "_text.txt", "_labels.txt"
 
 
-def label_first(lines: Sequence[str]) -> bool:
-    """Whether the first of two columns is the label: the one with fewer distinct values, then the shorter one."""
+def label_side(lines: Sequence[str]) -> tuple[int, float, bool]:
+    """Which of two columns is the label: the one with fewer distinct values, then the shorter one.
+
+    Returns:
+        0 or 1; its distinct values as a share of the rows; whether the other column alone has blanks in its cells, as
+        texts beside labels have.
+    """
     rows = [line.split("\t") for line in lines if line.count("\t") == 1]
     if not rows:
-        return False
-    first, second = ({row[side] for row in rows} for side in (0, 1))
-    if len(first) != len(second):
-        return len(first) < len(second)
-    return sum(map(len, first)) < sum(map(len, second))
+        return 1, 1.0, False
+    columns = [[row[side].strip() for row in rows] for side in (0, 1)]
+    distinct = [len(set(column)) for column in columns]
+    side = int(distinct[1] <= distinct[0])
+    if distinct[0] == distinct[1]:
+        side = int(sum(map(len, columns[1])) <= sum(map(len, columns[0])))
+    blanks = [sum(" " in cell for cell in column) / len(rows) for column in columns]
+    return side, distinct[side] / len(rows), blanks[1 - side] >= 0.1 + blanks[side]
 
 
 def labels_beside(path: str | Path) -> Path | None:
@@ -53,7 +61,7 @@ def read_labelled(path: str | Path, *, strict: bool = True) -> Read[Example]:
     labels = labels_beside(path)
     if labels is not None:
         return _two_files(path, lines, labels, notes)
-    pair = ("label", "text") if label_first(lines) else ("text", "label")
+    pair = ("label", "text") if label_side(lines)[0] == 0 else ("text", "label")
     records = read_records(path, lines, notes, {2: pair, 3: ("text", "text_pair", "label")}, ("text", "label"))
     return finish_table(to_examples(records), "labelled", path, notes)
 

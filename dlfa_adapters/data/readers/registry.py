@@ -7,7 +7,7 @@ from typing import Any
 from dlfa_adapters.data.readers.base import Read
 from dlfa_adapters.data.readers.columns import read_columns
 from dlfa_adapters.data.readers.conllu import read_conllu
-from dlfa_adapters.data.readers.detect import DETECTORS, Detector
+from dlfa_adapters.data.readers.detect import DETECTORS, TAGGING_FORMATS, Detector
 from dlfa_adapters.data.readers.labelled_text import read_labelled
 from dlfa_adapters.data.readers.pawsx import read_pawsx
 from dlfa_adapters.data.readers.plain import read_pairs, read_text
@@ -17,6 +17,8 @@ from dlfa_adapters.data.readers.words import read_words
 from dlfa_adapters.data.readers.xnli import read_xnli
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.tasks.names import check_new_name
+
+__all__ = ["DETECTORS", "READERS", "TAGGING_FORMATS", "register_reader"]
 
 READERS: dict[str, Callable[..., Read[Any]]] = {
     "conllu": read_conllu,
@@ -30,9 +32,6 @@ READERS: dict[str, Callable[..., Read[Any]]] = {
     "text": read_text,
     "pairs": read_pairs,
 }
-TAGGING_FORMATS = {"conllu", "columns", "wikiann", "words"}
-"""Formats whose items are sentences of words; those of all others are texts."""
-
 _OURS = frozenset(READERS)
 
 

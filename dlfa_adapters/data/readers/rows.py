@@ -1,5 +1,6 @@
 """Blocks of rows between blank lines: what CoNLL columns, WikiANN and XTREME's tagging files have in common."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,20 +12,24 @@ from dlfa_adapters.errors import DataError
 from dlfa_adapters.tasks.span_tags import find_span_tags
 
 DOCSTART = "-DOCSTART-"
+_COMMENT = re.compile(r"#( |$)|#\s*[\w.:-]+\s*=|#(begin|end) document")
 _SHAPE_SAMPLE = 2000  # rows looked at to find separator and number of columns
 
 
 @dataclass(slots=True)
 class Block:
-    """Rows of one sentence: the line number and the fields of each, and the comments before them."""
+    """Rows of one sentence: the line number and the fields of each."""
 
     lines: list[int] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
-    comments: list[str] = field(default_factory=list)
 
     def tags(self, column: int, notes: Notes) -> list[str]:
-        """One column, with an error for every row where it is empty."""
-        tags = [row[column] for row in self.rows]
+        """One column without blanks around its tags, counted, and with an error for every row where it is empty."""
+        found = [row[column] for row in self.rows]
+        tags = [tag.strip() for tag in found]
+        for line, tag, bare in zip(self.lines, found, tags, strict=True):
+            if bare and tag != bare:
+                notes.collect("blank_beside_tag", line, tag)
         if not all(map(str.strip, tags)):
             for line, tag in zip(self.lines, tags, strict=True):
                 if not tag.strip():
@@ -52,8 +57,9 @@ def find_shape(lines: Sequence[str]) -> tuple[str, int]:
         `("\t", n)` where most rows have a TAB, else `(" ", n)`; `("\t", 1)` where neither separates anything.
     """
     sample = [line for line in lines[: 2 * _SHAPE_SAMPLE] if not is_blank(line)][:_SHAPE_SAMPLE]
+    sample = [line for line in sample if not line.startswith("#")] or sample
     for separator in ("\t", " "):
-        widths = Counter(len(split_row(line, separator)) for line in sample if not _is_marker(line))
+        widths = Counter(len(split_row(line, separator)) for line in sample if not is_marker(line))
         if widths:
             width = widths.most_common(1)[0][0]
             if width > 1:
@@ -61,18 +67,39 @@ def find_shape(lines: Sequence[str]) -> tuple[str, int]:
     return "\t", 1
 
 
-def read_blocks(lines: Sequence[str], notes: Notes, separator: str, width: int) -> Iterator[Block]:
+def is_comment(line: str, fields: Sequence[str], width: int, separator: str) -> bool:
+    """Whether a line that has not the columns of a row is a comment: `# text`, `# key = value`, `#begin document`.
+
+    In files of three and more columns with TABs a line with `#` and without a TAB is one, too (UNER, HIPE).
+    """
+    if len(fields) == width or not line.startswith("#"):
+        return False
+    return _COMMENT.match(line) is not None or (separator == "\t" and width > 2 and "\t" not in line)
+
+
+def read_blocks(
+    lines: Sequence[str],
+    notes: Notes,
+    separator: str,
+    width: int,
+    *,
+    comment: Callable[[str, Sequence[str]], bool] | None = None,
+    header: Sequence[str] = (),
+    word: int = 0,
+) -> Iterator[Block]:
     """The sentences of a file, as blocks of rows that all have the same number of columns.
 
     A `-DOCSTART-` row at the start of a block is left out and counted, whether it stands alone or is glued to a
-    sentence. In files of three and more columns a line without any separator that begins with `#`, before the first
-    row of a block, is a comment (UNER, GermEval); everywhere else `#` begins a word.
+    sentence; so are comments and header rows.
 
     Args:
         lines: The lines of the file.
         notes: Where problems go.
         separator: TAB or a blank.
         width: Number of columns expected.
+        comment: Says of a line and its fields whether it is a comment; default: `is_comment`.
+        header: The cells of the header row, which may stand again where files were joined.
+        word: Column of the words.
 
     Yields:
         One block a sentence; never an empty one.
@@ -84,15 +111,14 @@ def read_blocks(lines: Sequence[str], notes: Notes, separator: str, width: int) 
                 yield block
                 block = Block()
             continue
-        if not block.rows:
-            if _is_marker(line):
-                notes.drop("docstart_marker")
-                continue
-            if width > 2 and line.startswith("#") and "\t" not in line:
-                block.comments.append(line)
-                continue
         fields = split_row(line, separator)
-        if len(fields) != width:
+        if not block.rows and (is_marker(line) or (len(fields) == width and fields[word] == DOCSTART)):
+            notes.drop("docstart_marker")
+        elif comment(line, fields) if comment else is_comment(line, fields, width, separator):
+            notes.drop("comment_line")
+        elif header and fields == list(header):
+            notes.drop("header_row")
+        elif len(fields) != width:
             between = "TAB" if separator == "\t" else "blank"
             notes.error(
                 number,
@@ -100,13 +126,11 @@ def read_blocks(lines: Sequence[str], notes: Notes, separator: str, width: int) 
                 f"expected {width} columns with a {between} between them, but got {len(fields)}: {shown(line)}",
             )
             notes.drop("bad_row")
-            continue
-        block.lines.append(number)
-        block.rows.append(fields)
+        else:
+            block.lines.append(number)
+            block.rows.append(fields)
     if block.rows:
         yield block
-    elif block.comments:
-        notes.drop("comment_without_sentence", len(block.comments))
 
 
 def finish_tagging(read: Read[Sentence], scheme: str | None) -> Read[Sentence]:
@@ -169,7 +193,7 @@ def write_rows(path: str, sentences: Sequence[Sequence[Sequence[str]]], separato
             if (
                 not same
                 or is_blank(line)
-                or (row is rows[0] and _is_marker(line))
+                or (row is rows[0] and is_marker(line))
                 or "\t" in line.replace(separator, "")
             ):
                 raise DataError(f"{path}: sentence {index}: this row would not be read back as it is: {list(row)!r}")
@@ -178,5 +202,6 @@ def write_rows(path: str, sentences: Sequence[Sequence[Sequence[str]]], separato
     write_lines(path, lines)
 
 
-def _is_marker(line: str) -> bool:
+def is_marker(line: str) -> bool:
+    """Whether a line is a mark of CoNLL's between documents, `-DOCSTART-`."""
     return line.startswith(DOCSTART) and line[len(DOCSTART) : len(DOCSTART) + 1] in ("", "\t", " ")

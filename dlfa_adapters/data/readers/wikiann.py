@@ -56,14 +56,27 @@ def read_wikiann(
             languages = Counter(match[1] for match in matches if match)
             language = next(iter(languages)) if list(languages.values()) == [len(words)] else None
             words = [word[match.end() :] if match else word for word, match in zip(words, matches, strict=True)]
-        columns = block.rows if cut else None
-        items.append(Sentence(words, block.tags(1, notes), str(index), block.lines, language, columns))
+        tags = block.tags(1, notes)
+        columns = block.rows if cut or tags != [row[1] for row in block.rows] else None
+        items.append(Sentence(words, tags, str(index), block.lines, language, columns))
+    notes.warn_collected("blank_beside_tag", "tags with blanks beside them, which are left out")
     if without:
         word = shown(lines[without[0] - 1])
         notes.warn(without[0], "prefix", f"{len(without)} words have no language prefix; the first is {word}")
     if lines and not items:
         notes.warn(None, "empty", "there is no sentence in the file")
-    read = Read(items, "wikiann", path, notes.problems, notes.dropped, None, 0, 1, separator)
+    read = Read(
+        items,
+        "wikiann",
+        path,
+        notes.problems,
+        notes.dropped,
+        None,
+        0,
+        1,
+        separator,
+        "2 columns: language:word, tag" if cut else "",
+    )
     return finish_tagging(read, scheme)
 
 
