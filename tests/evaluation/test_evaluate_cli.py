@@ -137,7 +137,7 @@ def test_table_markdown_and_saved_evaluation(run, data, dlfa, tmp_path):
     assert text == (tmp_path / "saved" / "evaluation.md").read_text("utf-8")
     assert text.startswith("# ner on ")
     assert "| de | 1 | 3 | 2 |" in text
-    [sentence] = read_file(tmp_path / "saved" / "predictions" / "de.tsv").items
+    [sentence] = read_file(tmp_path / "saved" / "predictions" / "de.tsv", tag_column=2).items
     assert sentence.words == ["Anna", "met", "Bob"]
     assert sentence.tags == load_run(run).predict([sentence.words])[0]
 

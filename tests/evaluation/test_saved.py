@@ -59,7 +59,7 @@ def test_the_readers_read_the_predictions(tmp_path):
     assert (folder / "predictions" / "de.tsv").read_text("utf-8") == (
         "Anna\tB-PER\tB-PER\nLee\tI-PER\tO\nmet\tO\tO\n\nRome\tB-LOC\tB-LOC\n\n"
     )
-    read = read_file(folder / "predictions" / "de.tsv")
+    read = read_file(folder / "predictions" / "de.tsv", tag_column=2)
     assert [item.words for item in read.items] == [["Anna", "Lee", "met"], ["Rome"]]
     assert [item.tags for item in read.items] == [["B-PER", "O", "O"], ["B-LOC"]]
     assert read_file(folder / "predictions" / "de.tsv", tag_column=1).items[0].tags == ["B-PER", "I-PER", "O"]
