@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dlfa_adapters.data.readers.iob import split_tag
 from dlfa_adapters.data.readers.rows import find_shape, is_blank, is_comment, is_marker, split_row
 from dlfa_adapters.errors import DataError
 from dlfa_adapters.tasks import POS
+from dlfa_adapters.tasks.span_tags import bare, find_span_tags, read_tag
 
 Column = int | str
 """A column by its place, from 0 or negative from the end, or by its name in the header row."""
@@ -56,8 +56,8 @@ class Roles:
             return is_comment(line, fields, self.width, self.separator) or 0 in self.numbers
         if 0 in self.numbers:
             return not fields[0].isdecimal()
-        tag = fields[self.tag].strip()
-        return self.separator == " " and self.width > 2 and tag not in self.tags | UPOS and split_tag(tag) is None
+        tag = bare(fields[self.tag])
+        return self.separator == " " and self.width > 2 and tag not in self.tags | UPOS and read_tag(tag) is None
 
     def __str__(self) -> str:
         names = []
@@ -97,7 +97,7 @@ def find_roles(
     rows = [row for row in rows if not row[0].startswith("#")] or rows
     if header:
         rows = [row for row in rows if tuple(row) != header]
-    values = [Counter(cell.strip() for cell in column) for column in zip(*rows, strict=True)] or [Counter()] * width
+    values = [Counter(bare(cell) for cell in column) for column in zip(*rows, strict=True)] or [Counter()] * width
     word = None if word_column is None else resolve_column(path, word_column, "word_column", header, width)
     tag = None if tag_column is None else resolve_column(path, tag_column, "tag_column", header, width)
     if word is not None and word == tag:
@@ -186,25 +186,22 @@ def _most_tags(path: str | Path, values: Sequence[Counter[str]], columns: Sequen
 def _share(values: Counter[str], wanted: set[str]) -> float:
     """How many of the tags besides O, in one scheme or another, are of the wanted types or labels."""
     tags = {tag: n for tag, n in values.items() if tag != "O" and tag not in _EMPTY}
-    known = sum(n for tag, n in tags.items() if (split_tag(tag) or ("", tag))[1] in wanted)
+    read = {tag: read_tag(tag) for tag in tags}
+    known = sum(n for tag, n in tags.items() if tag in wanted or ((each := read[tag]) and each.kind in wanted))
     return known / max(1, sum(tags.values()))
 
 
 def _kind(values: Counter[str]) -> str:
     """`entity`, `chunk` (entity tags of the types of phrases), `upos`, `outside` (O alone); empty if none of these."""
-    filled = sum(n for value, n in values.items() if value not in _EMPTY)
-    parts = [(split_tag(value), n) for value, n in values.items() if value not in _EMPTY]
-    types = Counter[str]()
-    for part, n in parts:
-        types[part[1] if part else "?"] += n
-    inside = sum(types.values()) - types[""] - types["?"]
-    if filled and filled == types[""]:
+    filled = {value: n for value, n in values.items() if value not in _EMPTY}
+    if filled.keys() == {"O"}:
         return "outside"
-    if filled and inside and inside + types[""] >= _MAJORITY * filled:
-        chunks = sum(n for kind, n in types.items() if kind in _CHUNKS)
-        return "chunk" if chunks >= _MOST * inside else "entity"
+    if find_span_tags(filled) is not None:
+        kinds = [(reading.kind, n) for tag, n in filled.items() if (reading := read_tag(tag)) and reading.prefix != "O"]
+        chunks = sum(n for kind, n in kinds if kind in _CHUNKS)
+        return "chunk" if chunks >= _MOST * sum(n for _, n in kinds) else "entity"
     upos = sum(n for value, n in values.items() if value in UPOS and value not in _EMPTY)
-    return "upos" if filled and upos >= _MOST * filled else ""
+    return "upos" if filled and upos >= _MOST * sum(filled.values()) else ""
 
 
 def _is_number(values: Counter[str]) -> bool:

@@ -9,7 +9,7 @@ from dlfa_adapters.data.readers.base import Notes, Read, Sentence, shown
 from dlfa_adapters.data.readers.iob import detect_scheme, to_iob2
 from dlfa_adapters.data.readers.lines import write_lines
 from dlfa_adapters.errors import DataError
-from dlfa_adapters.tasks.span_tags import find_span_tags
+from dlfa_adapters.tasks.span_tags import bare, find_span_tags
 
 DOCSTART = "-DOCSTART-"
 _COMMENT = re.compile(r"#( |$)|#\s*[\w.:-]+\s*=|#(begin|end) document")
@@ -26,9 +26,9 @@ class Block:
     def tags(self, column: int, notes: Notes) -> list[str]:
         """One column without blanks around its tags, counted, and with an error for every row where it is empty."""
         found = [row[column] for row in self.rows]
-        tags = [tag.strip() for tag in found]
-        for line, tag, bare in zip(self.lines, found, tags, strict=True):
-            if bare and tag != bare:
+        tags = [bare(tag) for tag in found]
+        for line, tag, cut in zip(self.lines, found, tags, strict=True):
+            if cut and tag != cut:
                 notes.collect("blank_beside_tag", line, tag)
         if not all(map(str.strip, tags)):
             for line, tag in zip(self.lines, tags, strict=True):
