@@ -13,6 +13,12 @@ language without labelled test data is scored on dev, which the table marks with
 alone. ADAPTERS holds a folder of `dlfa train-language` for each language (`en`, `de`...), for the tuning `stack`, which
 is left out without them.
 
+On real data every row gets rates of its own: with the first of `--seeds` each tuning and head, the last layer too, is
+trained at every pair of rates in `GRIDS` (of what is below the head, of the head), and the pair with the best score on
+English dev serves all seeds; a rate at the edge of its grid is marked ^. Target languages are scored for every cell and
+choose nothing. Linear heads on frozen states try their rates in the training itself. `--default-rates` takes the
+defaults of `dlfa train` instead.
+
 Every cell is a process of its own, and a row of the file `--out` as soon as it is done; what is in the file is not done
 again. `--gpus 4 --at-once 2` runs two cells on each of four GPUs. `--table FILE` prints the tables of a file.
 """
@@ -24,9 +30,9 @@ import queue
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -36,7 +42,28 @@ from measuring import machine, table
 CELL = Path(__file__).with_name("tunings_cell.py")
 SAMPLES = {"ner": "samples:ner", "pos": "samples:pos", "xnli": "samples:nli", "pawsx": "samples:pawsx"}
 TUNINGS = ("full", "freeze:6", "lora", "peft-lora", "bottleneck", "stack", "features", "features/bilstm")
-REAL_TUNINGS = ("full", "freeze:6", "lora", "bottleneck", "stack", "features", "features/bilstm")
+REAL_TUNINGS = (
+    "full/last", "full/dlfa", "lora/last", "lora/dlfa", "bottleneck/last", "bottleneck/dlfa",
+    "features/last", "features/layer", "features/dlfa", "features/layer-norm",
+    "features/bilstm", "features/layer-bilstm", "features/dlfa-bilstm",
+)  # fmt: skip
+GRIDS = {
+    "full": [(rate, head) for rate in (2e-5, 5e-5, 1e-4) for head in (1e-4, 1e-3)],
+    "lora": [(rate, head) for rate in (5e-4, 1e-3, 2e-3) for head in (1e-3, 3e-3)],
+    "bottleneck": [(rate, head) for rate in (2e-4, 5e-4, 1e-3) for head in (1e-3, 3e-3)],
+    "bilstm": [(None, head) for head in (5e-4, 1e-3, 2e-3)],
+}
+"""Learning rates tried for each tuning on real data: of encoder or adapters, and of the head."""
+
+NAMES = {
+    "last": "last",
+    "layer": "layer {layer} alone",
+    "dlfa": "DLFA {layer}",
+    "layer-norm": "DLFA {layer}, layer norm",
+    "bilstm": "scalar mix, BiLSTM",
+    "layer-bilstm": "layer {layer} alone, BiLSTM",
+    "dlfa-bilstm": "DLFA {layer}, layer norm, BiLSTM",
+}
 LANGUAGES = {
     "ner": "de,es,fr,nl,pl,pt,ru,sw,yo,ar,hi,tr,zh",
     "pos": "de,es,fr,nl,pt,ru,yo,ar,el,et,eu,he,hi,id,ja,ko,th,tr,vi,zh",
@@ -64,64 +91,108 @@ def cells(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def real_cells(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Tunings with and without fusion, on real data."""
+    """Each tuning and head on real data with the first seed, once for each pair of rates."""
     options = {name: value for name in ("epochs", "max_steps", "every") if (value := getattr(args, name)) is not None}
-    for seed in args.seeds:
-        for task, data in (("ner", args.data_ner), ("pos", args.data_pos)):
-            for tuning in (args.tunings or REAL_TUNINGS) if data and task in (args.tasks or (task,)) else ():
-                name, _, head = tuning.partition("/")
-                if name == "stack" and not args.language_adapters:
-                    continue
-                for one in [head] if head else ["last", "dlfa"]:
-                    yield {
-                        "task": task,
-                        "tuning": f"stack:{args.language_adapters}/en" if name == "stack" else name,
-                        "head": one,
-                        "data": str(data),
-                        "fuse_layer": args.fuse_layer,
-                        "languages": (args.languages or LANGUAGES[task]).split(","),
-                        "language_adapters": args.language_adapters,
-                        "limit": args.limit,
-                        "limit_train": args.limit_train,
-                        "limit_dev": args.limit_dev,
-                        "model": args.model,
-                        "options": {**options, "seed": seed},
-                    }
+    for task, data in (("pos", args.data_pos), ("ner", args.data_ner)):
+        for tuning in (args.tunings or REAL_TUNINGS) if data and task in (args.tasks or (task,)) else ():
+            name, _, head = tuning.partition("/")
+            if name == "stack" and not args.language_adapters:
+                continue
+            grid = GRIDS.get("bilstm" if head.endswith("bilstm") else name, [])
+            for rates in [(None, None)] if args.default_rates or not grid else grid:
+                named = zip(("learning_rate", "head_learning_rate"), rates, strict=True)
+                yield {
+                    "task": task,
+                    "tuning": f"stack:{args.language_adapters}/en" if name == "stack" else name,
+                    "head": head or "dlfa",
+                    "data": str(data),
+                    "fuse_layer": args.fuse_layer,
+                    "languages": (args.languages or LANGUAGES[task]).split(","),
+                    "language_adapters": args.language_adapters,
+                    "limit": args.limit,
+                    "limit_train": args.limit_train,
+                    "limit_dev": args.limit_dev,
+                    "model": args.model,
+                    "reload": False,
+                    "options": {
+                        **options,
+                        **{name: rate for name, rate in named if rate is not None},
+                        "seed": args.seeds[0],
+                    },
+                }
 
 
-def run_all(todo: list[dict[str, Any]], out: Path, gpus: int, at_once: int) -> None:
-    """Run cells, `at_once` on each GPU; write a row for each as it is done."""
-    waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    for cell in todo:
-        waiting.put(cell)
-    lock = threading.Lock()
+def group_of(cell: dict[str, Any]) -> tuple[str, str, str]:
+    """What cells share that differ in rates and seed alone."""
+    return cell["task"], cell["tuning"].partition(":/")[0], cell["head"]
 
-    def work(gpu: int | None) -> None:
+
+def best_of(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The row with the best English dev score, of those with one seed and several rates."""
+    return max(rows, key=lambda row: row["dev"])
+
+
+class Seeds:
+    """What follows the trials of rates: the other seeds of a group at the rates that are best on English dev.
+
+    Args:
+        trials: All cells with the first seed.
+        seeds: All seeds.
+    """
+
+    def __init__(self, trials: list[dict[str, Any]], seeds: list[int]) -> None:
+        self.seeds, self.missing, self.rows = seeds[1:], {}, {}
+        for cell in trials:
+            self.missing[group_of(cell)] = self.missing.get(group_of(cell), 0) + 1
+
+    def after(self, row: dict[str, Any]) -> list[dict[str, Any]]:
+        """The cells that can be run now that there is one more row; one without scores is a trial that lost."""
+        group, cell = group_of(row["cell"]), row["cell"]
+        if cell["options"]["seed"] in self.seeds or group not in self.missing:
+            return []
+        self.missing[group] -= 1
+        if "error" not in row:
+            self.rows.setdefault(group, []).append(row)
+        if self.missing[group] or group not in self.rows:
+            return []
+        best = best_of(self.rows[group])["cell"]
+        return [{**best, "reload": True, "options": {**best["options"], "seed": seed}} for seed in self.seeds]
+
+
+def run_all(
+    todo: list[dict[str, Any]],
+    out: Path,
+    gpus: int,
+    at_once: int,
+    after: Callable[[dict[str, Any]], list[dict[str, Any]]] = lambda row: [],
+) -> None:
+    """Run cells, `at_once` on each GPU, and those that follow; write a row for each as it is done."""
+    free: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+    for place in range(max(1, gpus) * at_once):
+        free.put(place % gpus if gpus else None)
+
+    def run(cell: dict[str, Any]) -> dict[str, Any]:
+        gpu = free.get()
         environment = {**os.environ, **({} if gpu is None else {"CUDA_VISIBLE_DEVICES": str(gpu)})}
-        while True:
-            try:
-                cell = waiting.get_nowait()
-            except queue.Empty:
-                return
-            start = time.monotonic()
-            done = subprocess.run(
-                [sys.executable, str(CELL), json.dumps(cell)], env=environment, capture_output=True, text=True
-            )
-            row = {"cell": cell, "at_once": at_once, "total_seconds": round(time.monotonic() - start, 1)}
-            if done.returncode:
-                row["error"] = done.stderr.strip()[-2000:]
-            else:
-                row |= json.loads(done.stdout.strip().splitlines()[-1])
-            with lock:
+        start = time.monotonic()
+        command = [sys.executable, str(CELL), json.dumps(cell)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        free.put(gpu)
+        row = {"cell": cell, "at_once": at_once, "total_seconds": round(time.monotonic() - start, 1)}
+        failed = {"error": done.stderr.strip()[-2000:]}
+        return row | (failed if done.returncode else json.loads(done.stdout.strip().splitlines()[-1]))
+
+    with ThreadPoolExecutor(max(1, gpus) * at_once) as pool:
+        running: set[Future[dict[str, Any]]] = {pool.submit(run, cell) for cell in todo}
+        while running:
+            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            for row in (future.result() for future in finished):
                 with out.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(row) + "\n")
-                print(f"{cell['task']} {cell['tuning']} {cell['head']}: {row.get('error') or row['dev']}", flush=True)
-
-    workers = [threading.Thread(target=work, args=(i % gpus if gpus else None,)) for i in range(max(1, gpus) * at_once)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+                cell = row["cell"]
+                told = f"{cell['task']} {cell['tuning']} {cell['head']} {cell['options']}"
+                print(f"{told}: {row.get('error') or row['dev']}", flush=True)
+                running |= {pool.submit(run, following) for following in after(row)}
 
 
 def read_rows(out: Path) -> list[dict[str, Any]]:
@@ -136,28 +207,56 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     for task in dict.fromkeys(row["cell"]["task"] for row in rows):
         mine = [row for row in rows if row["cell"]["task"] == task]
         languages = list(mine[0].get("scores", {}))
-        header = ["tuning", "head", "seed", *(["targets"] if languages else []), *languages, "dev", "learns", "share",
-                  "memory, MB", "seconds", "reload"]  # fmt: skip
-        parts.append(f"### {task}\n\n{table(header, [cells_of(row, languages) for row in mine])}\n")
+        header = ["tuning", "head", "rates", "seed", *(["targets"] if languages else []), *languages, "dev", "learns",
+                  "share", "memory, MB", "seconds", "reload"]  # fmt: skip
+        lines = [cells_of(row, languages) for row in (chosen(mine) if languages else mine)]
+        parts.append(f"### {task}\n\n{table(header, lines)}\n")
         if languages:
             parts.append(over_seeds(mine) + "\n")
     return "\n".join(parts)
 
 
+def chosen(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of each group at the rates that its first seed chose, and how many pairs of rates there were."""
+    kept = []
+    for group in dict.fromkeys(group_of(row["cell"]) for row in rows):
+        mine = [row for row in rows if group_of(row["cell"]) == group]
+        first = [row for row in mine if row["cell"]["options"]["seed"] == mine[0]["cell"]["options"]["seed"]]
+        best = best_of(first)
+        kept += [{**row, "tried": len(first)} for row in mine if row is best or row not in first]
+    return kept
+
+
 def over_seeds(rows: list[dict[str, Any]]) -> str:
     """Mean and standard deviation over seeds, and the difference to the last layer of the same seed."""
     groups: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
-    for row in rows:
+    rates: dict[tuple[str, str], str] = {}
+    for row in chosen(rows):
         cell, scores = row["cell"], row["scores"]
         targets = fmean(score for language, score in scores.items() if language != "en")
-        groups.setdefault((cell["tuning"], cell["head"]), {})[cell["options"]["seed"]] = targets, scores["en"]
+        key = (cell["tuning"], cell["head"])
+        groups.setdefault(key, {})[cell["options"]["seed"]] = targets, scores["en"]
+        rates[key] = rates_of(row)
     lines = []
     for (tuning, head), seeds in groups.items():
         base = groups.get((tuning, "last"), {})
         paired = [found[0] - base[seed][0] for seed, found in seeds.items() if seed in base and head != "last"]
         columns = [spread([found[i] for found in seeds.values()]) for i in (0, 1)]
-        lines.append([tuning, head, str(len(seeds)), *columns, spread(paired, "+.2f") if paired else ""])
-    return table(["tuning", "head", "seeds", "targets", "English test", "against `last`"], lines)
+        difference = spread(paired, "+.2f") if paired else ""
+        lines.append([tuning, head, rates[tuning, head], str(len(seeds)), *columns, difference])
+    return table(["tuning", "head", "rates", "seeds", "targets", "English test", "against `last`"], lines)
+
+
+def rates_of(row: dict[str, Any]) -> str:
+    """The rates of a row, below the head and of the head; ^ at the edge of those that were tried."""
+    cell = row["cell"]
+    grid = GRIDS.get("bilstm" if cell["head"].endswith("bilstm") else cell["tuning"], [])
+    told = []
+    for place, rate in enumerate(row["rates"]):
+        tried = sorted({rates[place] for rates in grid if rates[place] is not None})
+        edge = len(tried) > 1 and rate in (tried[0], tried[-1])
+        told.append(f"{rate:g}" + "^" * edge)
+    return " / ".join(told)
 
 
 def spread(values: list[float], form: str = ".1f") -> str:
@@ -172,11 +271,8 @@ def cells_of(row: dict[str, Any], languages: list[str]) -> list[str]:
     layer = row["head"]["fuse_layer"]
     return [
         cell["tuning"].partition(":")[0] if cell["tuning"].startswith("stack") else cell["tuning"],
-        f"DLFA {','.join(map(str, layer))}" + ", layer norm" * (cell["head"] == "layer-norm")
-        if layer
-        else "scalar mix, BiLSTM"
-        if cell["head"] == "bilstm"
-        else "last",
+        NAMES[cell["head"]].format(layer=",".join(map(str, layer or ()))),
+        rates_of(row),
         str(cell["options"]["seed"]),
         *([f"{sum(targets) / len(targets):.1f}"] if targets else []),
         *(f"{scores[language]:.1f}" + ("*" if row["splits"][language] == "dev" else "") for language in languages),
@@ -185,7 +281,7 @@ def cells_of(row: dict[str, Any], languages: list[str]) -> list[str]:
         f"{100 * row['trainable'] / row['parameters']:.2f} %",
         f"{row['peak_memory_mb']:,}",
         f"{row['seconds']:.1f}",
-        "equal" if row["equal_after_reload"] else "DIFFERENT",
+        {True: "equal", False: "DIFFERENT", None: ""}[row["equal_after_reload"]],
     ]
 
 
@@ -208,6 +304,7 @@ def main() -> None:
     parser.add_argument("--max-steps", type=int)
     parser.add_argument("--every", type=int)
     parser.add_argument("--seeds", type=lambda text: [int(part) for part in text.split(",")], default=[0])
+    parser.add_argument("--default-rates", action="store_true", help="those of dlfa train, for every row")
     parser.add_argument("--gpus", type=int, default=0, help="GPUs to use; 0: whatever the processes see")
     parser.add_argument("--at-once", type=int, default=1, help="cells on a GPU, or on the machine, at a time")
     parser.add_argument("--out", type=Path, default=Path("tunings.jsonl"))
@@ -223,9 +320,13 @@ def main() -> None:
             command = [sys.executable, str(CELL), "--language-adapter", f"{folder}/en", str(args.steps), args.model]
             subprocess.run(command, check=True)
         args.language_adapters = str(args.language_adapters) if args.language_adapters else None
-        done = [without_place(row["cell"]) for row in read_rows(args.out)]
-        todo = [cell for cell in cells(args) if without_place(cell) not in done]
-        run_all(todo, args.out, args.gpus, args.at_once)
+        rows, todo = read_rows(args.out), list(cells(args))
+        done = [without_place(row["cell"]) for row in rows]
+        seeds = Seeds(todo, args.seeds if real else args.seeds[:1])
+        todo = [cell for cell in todo if without_place(cell) not in done]
+        following = [cell for row in rows for cell in seeds.after(row)]
+        todo += [cell for cell in following if without_place(cell) not in done]
+        run_all(todo, args.out, args.gpus, args.at_once, seeds.after)
     print(f"\n{', '.join(f'{name} {value}' for name, value in machine().items())}\n")
     print(markdown(read_rows(args.out)))
 

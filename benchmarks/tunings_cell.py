@@ -31,9 +31,13 @@ HEADS: dict[str, dict[str, Any]] = {
     "dlfa": {"fusion": "dlfa"},
     "layer-norm": {"fusion": "dlfa", "norm": "layer"},
     "last": {"fusion": "last"},
+    "layer": {"fusion": "layer"},
     "bilstm": {"fusion": "scalar_mix", "classifier": "bilstm"},
+    "layer-bilstm": {"fusion": "layer", "classifier": "bilstm"},
+    "dlfa-bilstm": {"fusion": "dlfa", "norm": "layer", "classifier": "bilstm"},
 }
-"""DLFA at a fuse layer, also with layer norm in its gate; the last layer; Wu and Dredze 2019 on frozen features."""
+"""DLFA at a fuse layer, also with layer norm in its gate; the last layer; that one layer alone; Wu and Dredze 2019 on
+frozen features, and their LSTM on one layer and on DLFA."""
 
 TEXTS = ["Anna Schmidt met Bob in New York.", "Habari", "王小明在北京大学学习。", "2 + 2 = 5, isn't it?"]
 
@@ -43,7 +47,8 @@ def run_cell(cell: dict[str, Any]) -> dict[str, Any]:
 
     Args:
         cell: `task`, `tuning`, `head`; and optionally `data`, `fuse_layer`, `languages`, `limit`, `language_adapters`,
-            `limit_train`, `limit_dev`, `model`, and options of `train` under `options`.
+            `limit_train`, `limit_dev`, `model`, `reload` (False: no look at a reloaded run), and options of `train`
+            under `options`.
 
     Returns:
         The measurements.
@@ -52,7 +57,7 @@ def run_cell(cell: dict[str, Any]) -> dict[str, Any]:
     folder = Path(tempfile.mkdtemp(prefix="tunings-"))
     try:
         head = dict(HEADS[cell["head"]])
-        if head["fusion"] == "dlfa" and cell.get("fuse_layer") is not None:
+        if head["fusion"] in ("dlfa", "layer") and cell.get("fuse_layer") is not None:
             head["fuse_layer"] = cell["fuse_layer"]
         kept: dict[str, Any] = {}
         run = train(
@@ -79,7 +84,9 @@ def run_cell(cell: dict[str, Any]) -> dict[str, Any]:
             "parameters": told["parameters"],
             "peak_memory_mb": told["peak_memory_mb"],
             "device": told["device"],
-            "equal_after_reload": equal_in_another_process(run, kept["plan"], folder),
+            "equal_after_reload": equal_in_another_process(run, kept["plan"], folder)
+            if cell.get("reload", True)
+            else None,
         }
         if splits:
             start = time.monotonic()
