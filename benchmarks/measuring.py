@@ -5,11 +5,11 @@
 prints the tables of files that the benchmarks wrote with `--out`.
 """
 
+import argparse
 import json
 import os
 import platform
 import random
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -123,5 +123,7 @@ def as_markdown(result: Mapping[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        print(as_markdown(json.loads(Path(name).read_text("utf-8"))))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path)
+    for file in parser.parse_args().files:
+        print(as_markdown(json.loads(file.read_text("utf-8"))))

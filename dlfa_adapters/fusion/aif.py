@@ -90,8 +90,8 @@ class AIF(nn.Module):
         ValueError: If an option has a value that is not listed above, or E / r is below 1.
 
     !!! note "Deviations from the paper"
-        The paper leaves r, bias, initialisation and padding open. Here r = 4, the maps have a bias, weights are
-        Kaiming-normal, biases zero, and padding is left out.
+        The paper states r = 4 and Kaiming initialisation, and leaves bias, the kind of Kaiming initialisation and
+        padding open. Here the maps have a bias, weights are Kaiming-normal, biases zero, and padding is left out.
     """
 
     def __init__(

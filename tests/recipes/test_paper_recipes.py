@@ -2,8 +2,11 @@
 
 import re
 from itertools import dropwhile, takewhile
+from types import SimpleNamespace
 
 import pytest
+
+DEEP = SimpleNamespace(config=SimpleNamespace(num_hidden_layers=12))
 
 
 @pytest.fixture
@@ -44,11 +47,33 @@ def test_table_3_reads_the_sweep_of_table_2(table, tmp_path):
     header, *lines = table("table3_families", "--tasks", "pawsx", "--seeds", 1)
     assert header == ["task", "languages", "head", "last", "head", "difference", "95 %", "p"]
     assert [line[1] for line in lines] == ["enf of the paper (en, de)", "noenf of the paper (others)"]
-    assert {line[2] for line in lines} == {"D_2"}  # layer 6 of 12, scaled to 3
+    assert {line[2] for line in lines} == {"D_2"}  # layers 10 and 6 of 12, scaled to 3: the same one
     assert {path: path.stat().st_mtime_ns for path in trained} == trained
     assert len(of_table_2) == 5
     lines = table("table3_families", "--tasks", "pawsx", "--seeds", 1, "--families")[1:]
     assert [line[1] for line in lines] == ["Indo-European", "other families"]
+
+
+def test_tables_3_and_5_have_two_layers_a_task(recipe):
+    assert recipe("paper/table3_families").LAYERS["xnli"] == (11, 8)
+    assert recipe("paper/table3_families").LAYERS["pawsx"] == (10, 6)
+    assert recipe("paper/table5_ablations").LAYERS == {
+        "xnli": (11, 10), "pawsx": (10, 6), "ner": (10, 8), "pos": (11, 10)
+    }  # fmt: skip
+
+
+def test_table_5_trains_both_layers(recipe, monkeypatch, tiny_folder):
+    asked = []
+    module = recipe("paper/table5_ablations")
+    monkeypatch.setattr(module, "load_encoder", lambda name: SimpleNamespace(model=DEEP))
+    monkeypatch.setattr(module, "run_sweep", lambda task, **options: asked.append((task, options)) or SimpleNamespace(
+        result=None, table=None))  # fmt: skip
+    monkeypatch.setattr(module, "markdown", lambda result, table: "")
+    module.main(["--tasks", "ner", "pawsx"])
+    assert [(task, options["layers"], options["extra"]) for task, options in asked] == [
+        ("ner", [8, 10], ["branches:8", "branches:10"]),
+        ("pawsx", [6, 10], ["branches:6", "branches:10"]),
+    ]
 
 
 def test_table_5_has_the_branches_and_the_control(table):
@@ -69,7 +94,7 @@ def test_table_6_has_last_layers_and_fused_states(table, tmp_path):
     assert header == ["text", "model", "state", "cosine", "95 %", "others", "nearest, %"]
     assert all(line[0] == "en-de" for line in lines)
     assert [line[1:3] for line in lines] == [
-        ["encoder", "3"], ["pawsx last", "3"], ["pawsx dlfa", "3"], ["pawsx dlfa", "fused"],
+        ["encoder", "3"], ["pawsx last", "3"], ["pawsx D_2", "3"], ["pawsx D_2", "fused"],
     ]  # fmt: skip
     assert all(
         re.fullmatch(r"0\.\d{3}", line[3]) and re.fullmatch(r"\[0\.\d{3}, [01]\.\d{3}\]", line[4]) for line in lines
