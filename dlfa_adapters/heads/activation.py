@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from adapters.composition import parse_composition, parse_heads_from_composition
 from adapters.heads import ModelWithFlexibleHeadsAdaptersMixin
 
-from dlfa_adapters.heads.composition import head_setup
+from dlfa_adapters.heads.composition import TASK_IDS, has_tasks, head_setup
 from dlfa_adapters.heads.head import is_dlfa_head
 from dlfa_adapters.heads.labels import follow_active_head
 from dlfa_adapters.heads.refusal import check_composition
@@ -47,9 +47,16 @@ class ActivationMixin:
         heads = [self.heads[name] for name in (self._active_heads or []) if name in self.heads]
         if any(is_dlfa_head(head) for head in self.heads.values()):  # without one, label names are upstream's concern
             follow_active_head(self.config, heads)
+        self._show_inputs()
+
+    def _show_inputs(self: Any) -> None:
+        """Trainer keeps the columns of a data set that are in the signature: those of the active heads and adapters."""
+        heads = [self.heads[name] for name in (self._active_heads or []) if name in self.heads]
         ours = [head for head in heads if is_dlfa_head(head)]
         labels = dict.fromkeys(name for head in heads for name in head.get_label_names()) if ours else {}
         others = dict.fromkeys(name for head in ours for name in head.get_input_names())
+        if ours and has_tasks(self.adapters_config.active_setup):
+            others[TASK_IDS] = None
         self.__class__ = class_with_inputs(self._plain_class, tuple(labels), tuple(others))
 
     def set_active_adapters(self: Any, adapter_setup: Any, skip_layers: list[int] | None = None) -> None:
@@ -62,6 +69,7 @@ class ActivationMixin:
         self._check_for_heads(setup)
         with without_lines(*_NONE_ACTIVE_YET):
             super().set_active_adapters(setup, skip_layers)  # type: ignore[misc]
+        self._show_inputs()
 
     def train_adapter(self: Any, adapter_setup: Any, train_embeddings: bool = False) -> None:
         """Train these adapters; see upstream. DLFA heads of the same names become active, as by `set_active_adapters`.
@@ -75,6 +83,7 @@ class ActivationMixin:
             super().train_adapter(setup, train_embeddings)  # type: ignore[misc]
         if any(is_dlfa_head(self.heads[name]) for name in named):
             self.set_active_adapters(setup)
+        self._show_inputs()
 
     def _check_for_heads(self: Any, setup: Any) -> list[str]:
         """Refuse a composition that goes wrong where DLFA heads would be active in it; return the heads it names."""
@@ -83,7 +92,7 @@ class ActivationMixin:
         names = names if all(name in self.heads for name in names) else []
         heads = [self.heads[name] for name in names or self._active_heads or [] if name in self.heads]
         if any(is_dlfa_head(head) for head in heads):
-            check_composition(setup, self.adapters_config, self.config.model_type)
+            check_composition(setup, self.adapters_config, self.config)
         return names
 
     @property

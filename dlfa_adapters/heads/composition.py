@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.composition import AdapterCompositionBlock, BatchSplit
+from adapters.composition import AdapterCompositionBlock, BatchSplit, MultiTask
 from adapters.context import AdapterSetup
 from torch import Tensor
 from transformers.utils import ModelOutput
 
 from dlfa_adapters.errors import ConfigError
+
+TASK_IDS = "task_ids"
+"""The input of a model in which `MultiTask` is active: for each row the number of its task."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,26 @@ def adapter_setup(model: Any) -> AdapterCompositionBlock | None:
     """The composition in force: that of an `AdapterSetup` context, else the model's own."""
     context = AdapterSetup.get_context()
     return context.adapter_setup if context is not None else model.adapters_config.active_setup
+
+
+def has_tasks(setup: Any) -> bool:
+    """Whether there is a `MultiTask` in a composition."""
+    if isinstance(setup, AdapterCompositionBlock):
+        return isinstance(setup, MultiTask) or any(has_tasks(child) for child in setup.children)
+    return False
+
+
+def check_tasks(setup: AdapterCompositionBlock | None, given: Mapping[str, Any]) -> None:
+    """Refuse a call without the numbers of the tasks where they are needed.
+
+    Raises:
+        ConfigError: Saying what to type.
+    """
+    if given.get(TASK_IDS) is None and has_tasks(setup):
+        raise ConfigError(
+            f"{setup} needs {TASK_IDS}, for each row the place of its adapter in MultiTask, and got none; type "
+            f"model(..., {TASK_IDS}=torch.tensor([0, 1])), or give the data set for Trainer such a column."
+        )
 
 
 def head_setup(model: Any, head_name: str | None) -> list[str] | AdapterCompositionBlock:

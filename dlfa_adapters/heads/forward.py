@@ -10,7 +10,7 @@ from adapters.heads import MultiHeadOutput
 from transformers.utils import ModelOutput
 
 from dlfa_adapters.fusion.base import check_mask, token_shape
-from dlfa_adapters.heads.composition import adapter_setup, head_inputs, head_setup
+from dlfa_adapters.heads.composition import adapter_setup, check_tasks, head_inputs, head_setup
 from dlfa_adapters.heads.head import is_dlfa_head
 from dlfa_adapters.heads.refusal import check_composition
 
@@ -88,7 +88,8 @@ def asking_for_states(forward: Callable[..., Any]) -> Callable[..., Any]:
         heads = [self.heads[name] for name in head_setup(self, given.get("head")) if name in self.heads]
         if not any(is_dlfa_head(head) for head in heads):
             return forward(self, *args, **kwargs)
-        check_composition(adapter_setup(self), self.adapters_config, self.config.model_type)
+        check_composition(adapter_setup(self), self.adapters_config, self.config)
+        check_tasks(adapter_setup(self), given)
         asked, as_dict = given.get("output_hidden_states"), given.get("return_dict")
         asked = self.config.output_hidden_states if asked is None else asked
         as_dict = self.config.use_return_dict if as_dict is None else as_dict

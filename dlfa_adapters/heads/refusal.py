@@ -8,7 +8,7 @@ equal to the single runs: a test compares stock heads over methods and compositi
 from collections.abc import Iterator
 from typing import Any
 
-from adapters.composition import AdapterCompositionBlock, BatchSplit, Parallel
+from adapters.composition import AdapterCompositionBlock, Average, BatchSplit, Parallel, Stack
 from adapters.configuration import (
     BnConfig,
     ConfigUnion,
@@ -36,19 +36,19 @@ _LAYOUT = {
 """The methods that follow a composition, with the options that decide where and in what order they act."""
 
 
-def check_composition(setup: AdapterCompositionBlock | None, adapters_config: Any, model_type: str) -> None:
+def check_composition(setup: AdapterCompositionBlock | None, adapters_config: Any, config: Any) -> None:
     """Refuse a composition that gives other results than its adapters one by one.
 
     Args:
         setup: The composition to activate.
         adapters_config: `model.adapters_config`.
-        model_type: The encoder's type: DeBERTa's LoRA differs.
+        config: The model's configuration: DeBERTa's LoRA differs.
 
     Raises:
         ConfigError: With the reason and what to do instead.
     """
     for block in _blocks(setup):
-        reason = _reason(block, setup, adapters_config, model_type)
+        reason = _reason(block, setup, adapters_config, config)
         if reason:
             raise ConfigError(
                 f"adapters 1.3 does not give each adapter's own result in {block}: {reason}; "
@@ -64,7 +64,7 @@ def _blocks(node: Any) -> Iterator[AdapterCompositionBlock]:
             yield from _blocks(child)
 
 
-def _reason(block: AdapterCompositionBlock, setup: Any, adapters_config: Any, model_type: str) -> str | None:
+def _reason(block: AdapterCompositionBlock, setup: Any, adapters_config: Any, config: Any) -> str | None:
     """Why the block goes wrong, or None. `inside` are the adapters of the block, `every` those of the composition."""
     inside = {name: _methods(adapters_config, name) for name in block.flatten()}
     every = [method for name in setup.flatten() for method in _methods(adapters_config, name)]
@@ -81,12 +81,12 @@ def _reason(block: AdapterCompositionBlock, setup: Any, adapters_config: Any, mo
         return "prompt tuning and ReFT do not follow a composition"
     if any(isinstance(m, LoRAConfig) and m.use_dora for methods in inside.values() for m in methods):
         return "the magnitudes of DoRA are applied to all channels"
-    if model_type.startswith("deberta") and any(isinstance(m, LoRAConfig) for m in every):
-        return "the LoRA layers of DeBERTa do not follow it"
+    if _shares_attention(config) and any(isinstance(m, LoRAConfig) for m in every):
+        return "the LoRA layers of DeBERTa do not follow it where they serve positions too (share_att_key)"
     if nested and any(m.original_ln_before for m in bottlenecks):
         return "bottleneck adapters with original_ln_before=True, like seq_bn, add the residual twice in a nested block"
     layouts = [[_layout(inside[name]) for name in _in_order(child)] for child in block.children]
-    if any(layout != layouts[0] for layout in layouts):
+    if any(layout != layouts[0] for layout in layouts) and not _of_one_form(block, layouts):
         return "its adapters differ in method, place or prefix length, and all are treated like the first or last"
     outside = [m for name in setup.flatten() - set(inside) for m in _methods(adapters_config, name)]
     if any(not _acts_within(m, bottlenecks) for m in outside if isinstance(m, BnConfig)):
@@ -102,6 +102,25 @@ def _reason_in_parallel(inside: dict[str, list[Any]], every: list[Any]) -> str |
     if any(isinstance(m, PrefixTuningConfig) and m.use_gating for m in every):
         return "the gates of prefix tuning take their input before it is replicated"
     return None
+
+
+def _shares_attention(config: Any) -> bool:
+    """Whether the maps of tokens are also those of relative positions, which are no batch: all DeBERTa but some v2."""
+    return config.model_type == "deberta" or (config.model_type == "deberta-v2" and config.share_att_key)
+
+
+def _of_one_form(block: AdapterCompositionBlock, layouts: list[list[list[tuple[Any, ...]]]]) -> bool:
+    """Whether channels of other depths differ in nothing else, each an adapter, a stack or an average of them.
+
+    Prefixes of a stack are concatenated, so that depth is length there.
+    """
+    plain = all(
+        isinstance(child, str) or (isinstance(child, (Stack, Average)) and all(isinstance(c, str) for c in child))
+        for child in block.children
+    )
+    forms = [form for layout in layouts for form in layout]
+    has_prefix = any(method == PrefixTuningConfig.__name__ for method, *_ in forms[0])
+    return plain and not has_prefix and all(form == forms[0] for form in forms)
 
 
 def _acts_within(outer: Any, bottlenecks: list[Any]) -> bool:

@@ -41,15 +41,17 @@ METHODS = {
     "leave_out": SeqBnConfig(reduction_factor=4, leave_out=[0, 1]),
 }
 WRONG_UPSTREAM = {  # what stock heads get wrong, or raise on, with the adapters a and b (and l below them)
-    "par_bn": {"P", "S(l,P)", "P(S,S)"},
-    "seq_bn": {"P(S,S)", "B(S,S)"},
-    "leave_out": {"P(S,S)", "B(S,S)"},
-    "seq_bn_inv": {"P", "B", "P(S,S)", "B(S,S)"},
-    "double_seq_bn_inv": {"P", "B"},
-    "dora": {"P", "B", "S(l,P)", "P(S,S)", "S(l,B)", "B(S,S)"},
-    "prompt": {"P", "B", "S(l,P)", "P(S,S)"},
-    "reft": {"P", "B", "S(l,P)", "P(S,S)"},
-    "unipelt": {"P", "S(l,P)", "P(S,S)", "B(S,S)"},
+    "par_bn": {"P", "S(l,P)", "P(S,S)", "P(S,1)", "S(l,P(S,1))"},
+    "seq_bn": {"P(S,S)", "B(S,S)", "P(S,1)", "S(l,P(S,1))", "B(S,1)"},
+    "leave_out": {"P(S,S)", "B(S,S)", "P(S,1)", "S(l,P(S,1))", "B(S,1)"},
+    "seq_bn_inv": {"P", "B", "P(S,S)", "B(S,S)", "P(S,1)", "S(l,P(S,1))", "B(S,1)"},
+    "double_seq_bn_inv": {"P", "B", "P(S,1)", "B(S,1)"},
+    "dora": {"P", "B", "S(l,P)", "P(S,S)", "S(l,B)", "B(S,S)", "P(S,1)", "S(l,P(S,1))", "B(S,1)"},
+    "prefix": {"P(S,1)", "S(l,P(S,1))", "B(S,1)"},
+    "mam": {"P(S,1)", "S(l,P(S,1))", "B(S,1)"},
+    "prompt": {"P", "B", "S(l,P)", "P(S,S)", "P(S,1)", "S(l,P(S,1))", "B(S,1)"},
+    "reft": {"P", "B", "S(l,P)", "P(S,S)", "P(S,1)", "S(l,P(S,1))", "B(S,1)"},
+    "unipelt": {"P", "S(l,P)", "P(S,S)", "B(S,S)", "P(S,1)", "S(l,P(S,1))", "B(S,1)"},
 }
 REFUSED_THOUGH_RIGHT = {  # upstream's prompts and ReFT of a and b are not applied at all here, alone or together
     "prompt": {"S(l,B)", "B(S,S)"},
@@ -57,9 +59,20 @@ REFUSED_THOUGH_RIGHT = {  # upstream's prompts and ReFT of a and b are not appli
 }
 
 
+def unequal(a, b):
+    """Channels of two depths."""
+    ones = {"batch_sizes": [1, 1]}
+    return {
+        "P(S,1)": (Parallel(Stack("l", a), b), Stack("l", a), b),
+        "S(l,P(S,1))": (Stack("l", Parallel(Stack("m", a), b)), Stack("l", "m", a), Stack("l", b)),
+        "B(S,1)": (BatchSplit(Stack("l", a), b, **ones), Stack("l", a), b),
+    }
+
+
 def compositions(a, b):
     ones = {"batch_sizes": [1, 1]}
     return {
+        **unequal(a, b),
         "P": (Parallel(a, b), a, b),
         "B": (BatchSplit(a, b, **ones), a, b),
         "S(l,P)": (Stack("l", Parallel(a, b)), Stack("l", a), Stack("l", b)),
@@ -71,7 +84,7 @@ def compositions(a, b):
 
 def build(tiny_model, shake, config, family="bert", heads=("dlfa", "dlfa"), **options):
     model = tiny_model(family)
-    for name in "abl":
+    for name in "ablm":
         model.add_adapter(name, config=config)
     for name in "ab":
         if family != "bert-generation":
@@ -149,9 +162,23 @@ def test_parallel_and_batch_split_in_every_family(family, method, tiny_model, sh
             run(model, "head", Parallel("a", "b"), batch)
         return
     model = build(tiny_model, shake, METHODS[method], family)
-    for key, (setup, alone_a, alone_b) in list(compositions("a", "b").items())[:2]:
+    for key in ("P", "B"):
+        setup, alone_a, alone_b = compositions("a", "b")[key]
         if (family, method, key) == ("distilbert", "prefix", "B"):
             continue  # DistilBERT's prefixes depend on whether the batch has padding, in single runs too: see below
+        assert same(run(model, "head", setup, batch), singles(model, "head", key, alone_a, alone_b, batch)), key
+
+
+@pytest.mark.parametrize("method", ["lora", "ia3"])
+def test_lora_of_deberta_v2_with_maps_of_its_own_for_positions(method, tiny_model, shake, batch):
+    """Where the maps of tokens do not serve relative positions too, LoRA follows the composition."""
+    model = tiny_model("deberta-v2", share_att_key=False)
+    for name in "ablm":
+        model.add_adapter(name, config=METHODS[method])
+    for name in "ab":
+        model.add_dlfa_head(f"head_{name}", 1, "tagging", num_labels=3)
+    shake(model)
+    for key, (setup, alone_a, alone_b) in compositions("a", "b").items():
         assert same(run(model, "head", setup, batch), singles(model, "head", key, alone_a, alone_b, batch)), key
 
 

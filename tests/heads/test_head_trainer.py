@@ -1,5 +1,6 @@
 """Trainer and AdapterTrainer, stock and ours, without `label_names`: training, evaluation, checkpoints."""
 
+import inspect
 import os
 
 import adapters
@@ -10,6 +11,7 @@ import torch
 from adapters import Parallel, Stack
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
+from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.heads import AdapterTrainer
 from dlfa_adapters.heads.names import folder_name
 
@@ -282,3 +284,55 @@ def test_stacks_with_names_with_slashes_survive_checkpoints(tiny_model, tmp_path
     fresh.load_adapter(str(folder / "task"))
     assert set(fresh.adapters_config.adapters) == {"en/wiki", "task"}
     assert list(fresh.heads) == ["task"]
+
+
+def test_multi_task_learns_with_a_column_of_tasks(tiny_model, tmp_path):
+    """Trainer drops columns that are not in the signature; without the tasks upstream has a bare assertion."""
+    from adapters import MTLLoRAConfig
+    from adapters.composition import MultiTask
+
+    model = tiny_model()
+    for name in "ab":
+        model.add_adapter(name, config=MTLLoRAConfig(r=2, n_up_projection=2, init_weights="bert"))
+    model.share_parameters(MultiTask("a", "b"))
+    model.add_dlfa_head("head", 1, "tagging", num_labels=3)
+    model.train_adapter(MultiTask("a", "b"))
+    rows = [{"input_ids": list(range(5, 12)), "labels": [0, 1, 2, 0, 1, 2, 0], "task_ids": i % 2} for i in range(4)]
+    options = TrainingArguments(
+        str(tmp_path), max_steps=2, per_device_train_batch_size=4, report_to="none", use_cpu=True, learning_rate=0.01
+    )
+    before = {name: p.clone() for name, p in model.named_parameters() if p.requires_grad}
+    AdapterTrainer(model, options, train_dataset=rows).train()
+    moved = {name for name, p in model.named_parameters() if name in before and not torch.equal(p, before[name])}
+    assert {name.split(".")[0] for name in moved} == {"bert", "heads"}
+    with pytest.raises(ConfigError, match=r"MultiTask\[a, b\].* needs task_ids.*type model\(\.\.\., task_ids="):
+        model(input_ids=torch.arange(5, 12)[None])
+    model.set_active_adapters("a")
+    assert "task_ids" not in inspect.signature(model.forward).parameters
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("dlfa", 1 / 2), ("tagging", 1)])
+def test_the_loss_of_a_batch_split_is_the_mean_over_the_batch(kind, expected, tiny_model, tmp_path):
+    """Called directly it is the sum of the heads' means, under Trainer the sum of their shares of the mean over all."""
+    from adapters import BatchSplit
+
+    model = tiny_model(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    for name in "ab":
+        model.add_adapter(name, config="lora")
+        if kind == "dlfa":
+            model.add_dlfa_head(name, 1, "tagging", num_labels=3, norm="layer", dropout_prob=0.0)
+        else:
+            model.add_tagging_head(name, num_labels=3)
+            model.heads[name][0].p = 0.0
+    model.train_adapter(BatchSplit("a", "b", batch_sizes=[2, 2]))
+    model.active_head = BatchSplit("a", "b", batch_sizes=[2, 2])
+    rows = [{"input_ids": list(range(5, 12)), "labels": [0, 1, 2, 0, 1, 2, 0]}] * 4  # in whatever order
+    batch = {key: torch.tensor([row[key] for row in rows]) for key in rows[0]}
+    direct = model.train()(**batch)
+    assert direct.loss.item() == pytest.approx(sum(output.loss.item() for output in direct.head_outputs))
+    options = TrainingArguments(
+        str(tmp_path), max_steps=1, per_device_train_batch_size=4, report_to="none", use_cpu=True,
+        label_names=["labels"], learning_rate=1e-6, remove_unused_columns=False,
+    )  # fmt: skip
+    result = AdapterTrainer(model, options, train_dataset=rows).train()
+    assert result.training_loss == pytest.approx(direct.loss.item() * expected, rel=1e-4)
