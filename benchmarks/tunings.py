@@ -47,11 +47,11 @@ REAL_TUNINGS = (
     "features/last", "features/layer", "features/dlfa", "features/layer-norm",
     "features/bilstm", "features/layer-bilstm", "features/dlfa-bilstm",
 )  # fmt: skip
-GRIDS = {
-    "full": [(rate, head) for rate in (2e-5, 5e-5, 1e-4) for head in (1e-4, 1e-3)],
-    "lora": [(rate, head) for rate in (5e-4, 1e-3, 2e-3) for head in (1e-3, 3e-3)],
-    "bottleneck": [(rate, head) for rate in (2e-4, 5e-4, 1e-3) for head in (1e-3, 3e-3)],
-    "bilstm": [(None, head) for head in (5e-4, 1e-3, 2e-3)],
+GRIDS: dict[str, list[tuple[float | None, float]]] = {
+    "full": [(2e-5, 1e-3), (5e-5, 1e-3), (1e-4, 1e-3), (5e-5, 1e-4)],
+    "lora": [(5e-4, 3e-3), (1e-3, 3e-3), (2e-3, 3e-3), (1e-3, 1e-3)],
+    "bottleneck": [(2e-4, 3e-3), (5e-4, 3e-3), (1e-3, 3e-3), (5e-4, 1e-3)],
+    "bilstm": [(None, 5e-4), (None, 1e-3), (None, 2e-3)],
 }
 """Learning rates tried for each tuning on real data: of encoder or adapters, and of the head."""
 
