@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlfa_cli.evaluate import MOST_RESAMPLES, RESAMPLES, print_table
+from dlfa_cli.once import Command
 
 if TYPE_CHECKING:
     from dlfa_adapters.analysis.parallel_report import ParallelReport
@@ -22,7 +23,7 @@ def _group() -> None:
     """Look inside an encoder or a run. Example: `dlfa analyze cosine runs/ner-demo --parallel en-sw.tsv`."""
 
 
-@analyze_app.command("cosine")
+@analyze_app.command("cosine", cls=Command)
 def cosine(
     runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Run folders, of any tuning.")] = None,
     parallel: Annotated[

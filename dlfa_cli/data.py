@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dlfa_cli.once import Command
 from dlfa_cli.reading import Format, TagColumn, WordColumn
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def _group() -> None:
     """Look at data before using it. Example: `dlfa data check train-en.tsv`."""
 
 
-@data_app.command("check")
+@data_app.command("check", cls=Command)
 def check(
     path: Annotated[Path, typer.Argument(help="A data file; its format is found from its content and name.")],
     format: Format = None,

@@ -18,6 +18,7 @@ from dlfa_cli.doctor import doctor
 from dlfa_cli.ends import STOPPED, exit_code, say
 from dlfa_cli.evaluate import evaluate
 from dlfa_cli.export import export
+from dlfa_cli.once import Command
 from dlfa_cli.predict import predict
 from dlfa_cli.recipes import recipes_app
 from dlfa_cli.report import report
@@ -67,7 +68,7 @@ for _panel, _commands in {
     "Judge": (evaluate, compare, report),
 }.items():
     for _command in _commands:
-        app.command(rich_help_panel=_panel)(_command)
+        app.command(cls=Command, rich_help_panel=_panel)(_command)
 app.add_typer(analyze_app, name="analyze", rich_help_panel="Judge")
 app.add_typer(data_app, name="data", rich_help_panel="Data and scripts")
 app.add_typer(recipes_app, name="recipes", rich_help_panel="Data and scripts")

@@ -6,13 +6,15 @@ from typing import Annotated
 
 import typer
 
+from dlfa_cli.once import Command
+
 recipes_app = typer.Typer(
     help="Scripts to copy and edit, one for each task and each table of the paper. Example: `dlfa recipes cp ner`.",
     no_args_is_help=True,
 )
 
 
-@recipes_app.command("ls")
+@recipes_app.command("ls", cls=Command)
 def list_recipes() -> None:
     """List the recipes. Example: `dlfa recipes ls`."""
     found = recipes()
@@ -21,7 +23,7 @@ def list_recipes() -> None:
         typer.echo(f"{name:{width}}  {first_line(path)}")
 
 
-@recipes_app.command("cp")
+@recipes_app.command("cp", cls=Command)
 def copy_recipe(
     name: Annotated[str, typer.Argument(help="A name that `dlfa recipes ls` lists.")],
     to: Annotated[Path, typer.Argument(metavar="DEST", help="A file or a folder.", show_default=False)] = Path(),
