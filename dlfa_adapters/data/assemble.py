@@ -3,6 +3,7 @@
 import json
 import logging
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +35,31 @@ CLASSIFICATION_FEATURES = datasets.Features(
     }
 )
 
+TOLD = frozenset(("files", "slip", "notation", "no_spans"))
+"""Kinds of problems that stand in every result; an error in reading would have ended it."""
+REASONS = {
+    "bad_row": "rows that break the format",
+    "blank": "pairs with a blank text",
+    "comment_line": "comment lines",
+    "comment_without_sentence": "comments without a sentence",
+    "docstart_marker": "-DOCSTART- rows",
+    "empty_line": "empty lines",
+    "empty_node": "empty nodes",
+    "file_not_taken": "files",
+    "multiword_range": "rows of multiword ranges",
+    "no_gold_label": "pairs without an agreed label",
+    "no_words": "sentences without words",
+    "other_language": "items in languages that were not asked for",
+    "placeholder": "placeholder pairs",
+    "text_without_label": "texts without a label",
+}
+"""What is left out, in words."""
+
+
+def left_out(dropped: Mapping[str, int]) -> str:
+    """What was left out, for a sentence: `-DOCSTART- rows (2), files (1)`."""
+    return ", ".join(f"{REASONS.get(reason, reason)} ({count:,})" for reason, count in dropped.items())
+
 
 @dataclass
 class Loaded:
@@ -60,6 +86,10 @@ class Loaded:
     unknown_labels: dict[str, int] = field(default_factory=dict)
     own_ids: frozenset[str] = frozenset()
     taken: list[str] = field(default_factory=list)
+
+    def remarks(self) -> list[str]:
+        """What was left out, looks like a slip or was read in another notation: to be told with every result."""
+        return [problem.message for problem in self.problems if problem.kind in TOLD]
 
 
 def assemble(by_language: dict[str, list[Any]], task: Task | None, split: str, notes: Notes) -> Loaded:

@@ -49,7 +49,15 @@ _TWO_LETTERS = frozenset(  # ISO 639-1
     "vo wa wo xh yi yo za zh zu".split()
 )
 _SUFFIXES = frozenset(("", ".tsv", ".txt", ".conllu", ".conll", ".bio", ".iob2", ".jsonl"))
-_LANGUAGE = "[a-z]{2,3}(?:[-_][A-Za-z]{2,8})?"
+_WIKIPEDIA = "|".join(  # Wikipedia's codes of several parts, which WikiANN's files have
+    code.replace("-", "[-_]")
+    for code in "bat-smg be-tarask be-x-old cbk-zam fiu-vro map-bms nds-nl roa-rup roa-tara zh-classical zh-min-nan "
+    "zh-yue".split()
+)
+_LANGUAGE = (
+    f"simple|{_WIKIPEDIA}|[a-z]{{2,3}}(?:[-_][A-Z][a-z]{{3}})?[-_](?:[A-Z]{{2}}|[0-9]{{3}})|"
+    "[a-z]{2,3}(?:[-_][A-Za-z]{2,8})?"
+)
 _SPLIT = "|".join(sorted(_SPLITS, key=len, reverse=True))
 _NAMES = (
     re.compile(rf"(?P<split>{_SPLIT})[-_.](?P<language>{_LANGUAGE})"),
@@ -58,7 +66,7 @@ _NAMES = (
     re.compile(rf"multinli\.(?P<split>{_SPLIT})\.(?P<language>{_LANGUAGE})"),
     re.compile(rf"(?:xnli\.)?(?P<split>{_SPLIT})(?:_text)?"),
 )
-_AT_THE_END = re.compile(r".+[-_.](?P<language>[a-z]{2}|[a-z]{3}_[A-Z][a-z]{3})")
+_AT_THE_END = re.compile(rf".+?[-_.](?P<language>{_WIKIPEDIA}|[a-z]{{2}}|[a-z]{{3}}_[A-Z][a-z]{{3}})")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -104,8 +112,7 @@ def find_files(folder: Path, task: str | None, split: str, languages: Iterable[s
     Raises:
         DataError: There is no file of this split, or none for one of the languages.
     """
-    inner = folder / XTREME_FOLDERS.get(task or "", "")
-    root = inner if inner.is_dir() else folder
+    root = _root(folder, task)
     files = sorted(
         DataFile(language, split_there, path)
         for path in root.rglob("*")
@@ -128,6 +135,36 @@ def find_files(folder: Path, task: str | None, split: str, languages: Iterable[s
         there = ", ".join(by_language)
         raise DataError(f"{root}: expected a {split} file for {', '.join(missing)}, but there are files for {there}")
     return [file for language in wanted for file in by_language[language]]
+
+
+def other_files(folder: Path, task: str | None) -> list[str]:
+    """Files that `find_files` takes for no split, since neither name nor suffix is one that it knows.
+
+    Args:
+        folder: As for `find_files`.
+        task: As for `find_files`.
+
+    Returns:
+        Their paths below the folder, sorted; without hidden files, texts about the data (README, LICENSE, `.md`), and
+        label files whose texts are taken.
+    """
+    root = _root(folder, task)
+    return sorted(
+        str(path.relative_to(root))
+        for path in root.rglob("*")
+        if path.is_file()
+        and (path.suffix not in _SUFFIXES or describe(path)[1] is None)
+        and not any(part.startswith(".") for part in path.relative_to(root).parts)
+        and path.suffix.lower() != ".md"
+        and path.stem.upper() not in ("README", "LICENSE", "LICENCE", "CITATION", "CHANGELOG")
+        and not ("_labels" in path.name and path.with_name(path.name.replace("_labels", "_text")).exists())
+    )
+
+
+def _root(folder: Path, task: str | None) -> Path:
+    """The folder of a task in XTREME's download, where there is one."""
+    inner = folder / XTREME_FOLDERS.get(task or "", "")
+    return inner if inner.is_dir() else folder
 
 
 def _folder_language(name: str) -> str:

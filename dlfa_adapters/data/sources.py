@@ -21,7 +21,7 @@ import datasets
 from dlfa_adapters.data.assemble import Loaded, assemble
 from dlfa_adapters.data.hub import load_hub
 from dlfa_adapters.data.iterables import items_from
-from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE, describe, find_files
+from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE, describe, find_files, other_files
 from dlfa_adapters.data.readers import Notes, Problem, Read, Sentence, read_file
 from dlfa_adapters.data.readers.odd_labels import name_odd_labels
 from dlfa_adapters.data.readers.rows import finish_tagging
@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 SAMPLES = {"ner": "columns", "pos": "columns", "nli": "xnli", "pawsx": "pawsx"}
 """The sample corpora, and the format of each."""
+_MOST_FILES = 20
 
 
 def load_data(
@@ -94,7 +95,8 @@ def load_source(
     taken = Taken()
     Reading.taken_from({"format": format, **options}).check([source])
     if not isinstance(source, str | Path):
-        by_language = _in_iob2(items_from(source, _one_language(wanted), notes), notes)
+        by_language = items_from(source, _one_language(wanted), notes)
+        by_language = _in_iob2(_wanted(by_language, wanted, notes), notes)
     elif str(source).startswith("hub:"):
         by_language = _in_iob2(load_hub(str(source).removeprefix("hub:"), split, wanted, notes), notes)
     elif str(source).startswith("samples:"):
@@ -102,6 +104,8 @@ def load_source(
     elif not str(source):
         raise DataError("expected a file, a folder, samples:NAME or hub:NAME, but the source is empty")
     else:
+        if Path(source).is_dir():
+            _name_other_files(Path(source), known, notes)
         reads = _files(Path(source), known, split, wanted, partial(read_file, format=format, task=known, **options))
         by_language = {}
         for language, read in reads:
@@ -109,6 +113,8 @@ def load_source(
             taken.add(read)
             for each, items in _by_language(read.items, language).items():
                 by_language.setdefault(each, []).extend(items)
+        if not Path(source).is_dir():
+            by_language = _wanted(by_language, wanted, notes)
     loaded = assemble(by_language, known, split, notes)
     loaded.taken = taken.lines()
     for line in loaded.taken:
@@ -132,12 +138,39 @@ def _files(
         return
     read = read_one(path)
     language = describe(path)[0] if languages is None else _one_language(languages)
-    if languages is not None and any(item.language for item in read.items):
-        read.items = [item for item in read.items if (item.language or language) in languages]
-    elif len(languages or ()) > 1:
+    if len(languages or ()) > 1 and not any(item.language for item in read.items):
         given = ", ".join(languages or ())
         raise DataError(f"{path}: expected one language for a file that names none itself, but got {given}")
     yield language, read
+
+
+def _name_other_files(folder: Path, task: Task | None, notes: Notes) -> None:
+    """Count the files of a folder that were taken for no split, and name them."""
+    if others := other_files(folder, task.name if task else None):
+        notes.drop("file_not_taken", len(others))
+        names = ", ".join(others[:_MOST_FILES]) + (", ..." if len(others) > _MOST_FILES else "")
+        notes.warn(
+            None,
+            "files",
+            f"{folder}: {len(others)} file{'s' * (len(others) > 1)} of the folder were not taken, since no split is in "
+            f"the name (as in test-de.tsv and de/test.tsv) or the suffix is none that is read: {names}",
+        )
+
+
+def _wanted(by_language: dict[str, list[Any]], languages: list[str] | None, notes: Notes) -> dict[str, list[Any]]:
+    """Items of the languages that were asked for, in their order; the others are counted.
+
+    Raises:
+        DataError: There is nothing in one of them.
+    """
+    if languages is None:
+        return by_language
+    if missing := [language for language in languages if language not in by_language]:
+        there = ", ".join(by_language)
+        raise DataError(f"{notes.path}: expected items in {', '.join(missing)}, but there are items in {there}")
+    if others := sum(len(items) for language, items in by_language.items() if language not in languages):
+        notes.drop("other_language", others)
+    return {language: by_language[language] for language in languages}
 
 
 def _samples(name: str, split: str, languages: list[str] | None, notes: Notes) -> dict[str, list[Any]]:

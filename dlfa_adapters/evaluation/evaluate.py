@@ -90,6 +90,7 @@ def predict_run(
             "limit": limit,
             "read": loaded.taken,
             "dropped": {**loaded.dropped, **({"no_words": without_words} if without_words else {})},
+            "remarks": loaded.remarks(),
             "warnings": [problem.message for problem in loaded.problems],
         },
         "versions": versions(),

@@ -3,9 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from dlfa_adapters.data.assemble import left_out
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
 from dlfa_adapters.evaluation.intervals import LEVEL, few_items
 from dlfa_adapters.evaluation.report import Report, total_counts
+
+_MOST_REMARKS = 20
 
 
 def notes(report: Report) -> list[str]:
@@ -35,7 +38,12 @@ def _data_notes(report: Report) -> Iterator[str]:
     if data.get("limit"):
         yield f"Only the first {data['limit']:,} items of each language were taken (limit)."
     if data.get("dropped"):
-        yield "Left out: " + ", ".join(f"{count:,} {reason}" for reason, count in data["dropped"].items()) + "."
+        yield f"Left out: {left_out(data['dropped'])}."
+    remarks = data.get("remarks", [])
+    for remark in remarks[:_MOST_REMARKS]:
+        yield f"{remark}."
+    if len(remarks) > _MOST_REMARKS:
+        yield f"There are {len(remarks) - _MOST_REMARKS:,} more remarks on the data; the JSON report has all."
     if str(data.get("source", "")).startswith("samples:"):
         yield "These sentences are samples: the scores show how things work and are no results."
 

@@ -166,6 +166,7 @@ def _targets(request: Request, task: Task, source: Source) -> tuple[list[Items],
         "limit": request.limit,
         "languages": {each.language: {"items": len(each.gold), "fingerprint": each.fingerprint()} for each in items},
         "dropped": {**loaded.dropped, **({"no_words": without_words} if without_words else {})},
+        **({"remarks": remarks} if (remarks := loaded.remarks()) else {}),
     }
     return items, described, loaded.taken
 

@@ -182,4 +182,5 @@ def describe_data(loaded: Loaded, source: Source) -> dict[str, Any]:
         "fingerprint": data_fingerprint(loaded.dataset),
         "dropped": dict(loaded.dropped),
         "unknown_labels": dict(loaded.unknown_labels),
+        **({"remarks": remarks} if (remarks := loaded.remarks()) else {}),
     }

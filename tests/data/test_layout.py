@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dlfa_adapters.data.layout import LANGUAGE_NAMES, describe
+from dlfa_adapters.data.layout import LANGUAGE_NAMES, describe, find_files, other_files
 from dlfa_adapters.tasks import get_task
 
 
@@ -37,6 +37,14 @@ from dlfa_adapters.tasks import get_task
         ("dishes-swh_Latn.tsv", ("swh_Latn", None)),
         ("dishes-v2.tsv", ("und", None)),
         ("dishes-xx.tsv", ("und", None)),
+        ("dishes-nds-nl.tsv", ("nds-nl", None)),
+        ("dishes-zh-min-nan.tsv", ("zh-min-nan", None)),
+        ("too-simple.tsv", ("und", None)),
+        ("panx/simple/test", ("simple", "test")),
+        ("panx/be-x-old/dev.tsv", ("be-x-old", "dev")),
+        ("zh_classical_test.tsv", ("zh_classical", "test")),
+        ("test-zh-Hant-TW.tsv", ("zh-Hant-TW", "test")),
+        ("es-419_dev.tsv", ("es-419", "dev")),
         ("my-ner.tsv", ("und", None)),
     ],
 )
@@ -49,3 +57,33 @@ def test_every_pos_language_of_xtreme_has_its_name():
     assert LANGUAGE_NAMES["fa"] == "Persian"
     assert LANGUAGE_NAMES["zh"] == "Chinese"
     assert LANGUAGE_NAMES["yo"] == "Yoruba"
+
+
+WIKIPEDIA = (
+    "en zh-min-nan zh-classical be-x-old simple map-bms roa-rup fiu-vro nds-nl cbk-zam zh-yue bat-smg be-tarask "
+    "roa-tara"
+).split()
+
+
+@pytest.mark.parametrize("name", ["test-{}.tsv", "{}_test.tsv", "{}/test.tsv", "{}/test"])
+def test_wikipedias_codes(name, tmp_path):
+    for language in WIKIPEDIA:
+        path = tmp_path / name.format(language)
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    assert sorted(file.language for file in find_files(tmp_path, None, "test")) == sorted(WIKIPEDIA)
+    assert other_files(tmp_path, None) == []
+
+
+def test_files_that_are_taken_for_no_split(tmp_path):
+    taken = ("test-de.tsv", "train-en.tsv", "sw/dev.conllu", "german/val_text.txt", "german/val_labels.txt")
+    no_data = ("README.md", "LICENSE", "README.txt", ".cache/test-de.tsv", "sw/.hidden.tsv")
+    others = ("de/extra.tsv", "german/mapping.txt", "notes/val_labels.txt", "test-fr.tsv.gz", "test-xx_.tsv")
+    for name in (*taken, *no_data, *others):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    assert other_files(tmp_path, None) == sorted(others)
+    (tmp_path / "panx").mkdir()
+    (tmp_path / "panx" / "odd.tsv").touch()
+    assert other_files(tmp_path, "ner") == ["odd.tsv"]

@@ -120,7 +120,7 @@ def test_a_sentence_without_words_is_left_out_and_counted():
     report = build_report(ask(FakeTagger(oracle(DE)), rows))
     assert by_language(report)["de"].items == 2
     assert report.about["data"]["dropped"] == {"no_words": 1}
-    assert "Left out: 1 no_words." in notes(report)
+    assert "Left out: sentences without words (1)." in notes(report)
 
 
 def test_no_words_at_all():
