@@ -65,7 +65,7 @@ NAMES = {
     "dlfa-bilstm": "DLFA {layer}, layer norm, BiLSTM",
 }
 LANGUAGES = {
-    "ner": "de,es,fr,nl,pl,pt,ru,sw,yo,ar,hi,tr,zh",
+    "ner": "de,es,fr,nl,pl,pt,ru,sw,yo,ar,et,hi,tr,zh",
     "pos": "de,es,fr,nl,pt,ru,yo,ar,el,et,eu,he,hi,id,ja,ko,th,tr,vi,zh",
 }
 
