@@ -1,6 +1,5 @@
 """From a run folder to something that predicts."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +10,11 @@ from dlfa_adapters.errors import RunError
 from dlfa_adapters.evaluation.classifier import Classifier
 from dlfa_adapters.evaluation.languages import check_has_language
 from dlfa_adapters.evaluation.tagger import Tagger
+from dlfa_adapters.ground.schema import mend
+from dlfa_adapters.heads.saved_config import is_dlfa, read_head_config
 from dlfa_adapters.runs import Run, load_encoder, read_run
 from dlfa_adapters.tasks import Task, TaskKind, classification_task, get_task, tagging_task
 from dlfa_adapters.tasks.span_tags import find_span_tags
-from dlfa_adapters.tuning.base import Saved
 from dlfa_adapters.tuning.saving import ENCODER, load_trained
 
 _HEAD = "head/head_config.json"
@@ -101,53 +101,37 @@ def kind_of(run: Run) -> TaskKind:
 
 def head_config(run: Run) -> dict[str, Any]:
     """The options of a run's head, as they were saved with it."""
-    return cast(dict[str, Any], json.loads((run.folder / _HEAD).read_text("utf-8"))["config"])
+    saved = read_head_config(run.folder / "head")
+    if saved is None or not is_dlfa(saved):
+        raise _changed(run, f"{_HEAD} is not that of a DLFA head")
+    return cast(dict[str, Any], saved["config"])
 
 
 def check_description(run: Run) -> None:
-    """Checks that `run.json` says all that loading needs; it is the one file without a checksum.
+    """Checks that `run.json`, the one file without a checksum, has all that loading needs and agrees with the head.
+
+    What it has is of the right type: `read_run` sees to that.
 
     Raises:
-        RunError: If something is missing or of another type.
+        RunError: If something is missing, or its labels are not those of the head, in their order.
     """
-    config = run.config
-    encoder, head, windows = (config.get(name) for name in ("encoder", "head", "windows"))
-    model, data = config.get("model", {"saved": "head"}), config.get("data", {})
-    right = {
-        "task": isinstance(config.get("task"), str),
-        "labels": _is_list_of_names(config.get("labels")),
-        "encoder": isinstance(encoder, dict) and {"name", "fingerprint"} <= set(encoder),
-        "head": isinstance(head, dict) and isinstance(head.get("name"), str),
-        "windows": isinstance(windows, dict)
-        and all(isinstance(windows.get(name, 0), int) for name in ("max_length", "context"))
-        and {"max_length"} <= set(windows) <= {"max_length", "context", "pooling"},
-        "model": isinstance(model, dict)
-        and model.get("saved") in get_args(Saved)
-        and _is_list_of_names(model.get("adapters", ["none"])),
-        "data": isinstance(data, dict) and _is_of_languages(data.get("train", {})),
-        f"files with {_HEAD}": _HEAD in config["files"],
-    }
-    wrong = [name for name, is_right in right.items() if not is_right]
-    if wrong:
-        raise RunError(
-            f"{run.folder / 'run.json'} was changed: it lacks or misstates {', '.join(wrong)}; "
-            "copy it again or train the run again."
-        )
+    lacks = [name for name in ("task", "labels", "encoder", "head", "windows") if name not in run.config]
+    lacks += [] if _HEAD in run.config["files"] else [f"files with {_HEAD}"]
+    if lacks:
+        raise _changed(run, f"it lacks {', '.join(lacks)}")
+    ids = head_config(run).get("label2id")
+    if ids and ids != {label: number for number, label in enumerate(run.config["labels"])}:
+        raise _changed(run, f"its labels are not those of {_HEAD}, {', '.join(sorted(ids, key=ids.__getitem__))}")
+
+
+def _changed(run: Run, what: str) -> RunError:
+    return RunError(mend(run.folder / "run.json", what, "copy it again or train the run again"))
 
 
 def source_languages(run: Run) -> list[str]:
     """The language or languages that a run was trained on; none if it does not tell."""
     told = run.config.get("data", {}).get("train", {}).get("language") or []
     return [language for language in ([told] if isinstance(told, str) else told) if language != UNKNOWN_LANGUAGE]
-
-
-def _is_list_of_names(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(name, str) for name in value)
-
-
-def _is_of_languages(data: object) -> bool:
-    language = data.get("language") or "" if isinstance(data, dict) else None
-    return isinstance(language, str) or _is_list_of_names(language)
 
 
 def task_of(run: Run) -> Task:

@@ -8,7 +8,10 @@ from adapters.composition import Stack
 from adapters.loading import AdapterLoader
 
 from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.checksums import sha256_of
+from dlfa_adapters.ground.schema import mend, wrong_in
 from dlfa_adapters.heads.encoder import fingerprint
+from dlfa_adapters.heads.schema import language_schema
 
 RECORD = "language.json"
 """What a folder of `train_language` says of its adapter; folders of other origin do not have it."""
@@ -108,7 +111,12 @@ def read_record(folder: str | Path) -> dict[str, Any] | None:
         ConfigError: If the file is damaged.
     """
     path = Path(folder) / RECORD
-    return _read(path) if path.is_file() else None
+    if not path.is_file():
+        return None
+    record = _read(path)
+    if wrong := wrong_in(record, language_schema):
+        raise ConfigError(mend(path, wrong, "copy the adapter again or train it again"))
+    return record
 
 
 def _check_fits(folder: str, model: Any, same_weights: bool) -> str | None:
@@ -139,6 +147,8 @@ def _check_fits(folder: str, model: Any, same_weights: bool) -> str | None:
             f"The language adapter {folder!r} is for a {theirs[0]} encoder of {' and '.join(theirs[1:])}, this model "
             f"is {ours[0]} of {' and '.join(ours[1:])}; train a language adapter on this encoder."
         )
+    if record is not None:
+        _check_files(Path(folder), record["files"])
     here = model.encoder_fingerprint or fingerprint(model)
     if record is not None and same_weights and here != its_weights:
         raise ConfigError(
@@ -147,6 +157,23 @@ def _check_fits(folder: str, model: Any, same_weights: bool) -> str | None:
             f"type {UNCHECKED}{folder} to take it all the same."
         )
     return name
+
+
+def _check_files(folder: Path, files: dict[str, str]) -> None:
+    """Refuse an adapter with a file that is not the one that was written.
+
+    Raises:
+        ConfigError: Naming it.
+    """
+    loaded = [path.name for path in folder.iterdir() if path.suffix in (".safetensors", ".bin", ".json")]
+    for name in sorted({*files, *loaded} - {RECORD}):
+        if name not in files:
+            raise ConfigError(f"{folder / RECORD} has no checksum of {name}; copy the adapter again or train it again.")
+        if not (folder / name).is_file() or sha256_of(folder / name) != files[name]:
+            raise ConfigError(
+                f"{folder / name} is missing or not the file that was written (cut short or changed); copy the adapter "
+                "again or train it again."
+            )
 
 
 def _check_whole(folder: str, config: Any, wrong: list[str]) -> None:

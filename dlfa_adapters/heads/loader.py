@@ -5,6 +5,7 @@ with a warning. Here a head's weights are those below `heads.<name>.`, and a hea
 """
 
 import os
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -100,6 +101,11 @@ class HeadLoader(PredictionHeadLoader):
             load_as = None  # the new name is the adapter's; a head with a name of its own keeps it
         name = load_as or config["name"]
         check_saved_head(self.model, name, config, kwargs.get("id2label"))
+        if config["model_class"] != type(self.model).__name__:
+            raise RunError(
+                f"The saved head in {save_directory!r} is of a {config['model_class']}, this model is a "
+                f"{type(self.model).__name__}; load it into the class that it was saved from."
+            )
         if not any(
             os.path.isfile(os.path.join(save_directory, f)) for f in (SAFE_HEAD_WEIGHTS_NAME, HEAD_WEIGHTS_NAME)
         ):
@@ -112,7 +118,8 @@ class HeadLoader(PredictionHeadLoader):
             try:
                 result = super().load(save_directory, load_as=load_as, loading_info=info, **kwargs)
             except (OSError, RuntimeError) as error:
-                raise RunError(f"The weights of the head in {save_directory!r} cannot be read: {error}") from error
+                one_line = textwrap.shorten(str(error), 300, placeholder=" …")
+                raise RunError(f"The weights of the head in {save_directory!r} cannot be read: {one_line}") from error
             missing = sorted(set(info.get("missing_keys", ())) - before)
             if missing:
                 raise RunError(f"The saved head in {save_directory!r} lacks weights: {', '.join(missing)}.")

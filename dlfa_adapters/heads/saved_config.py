@@ -8,9 +8,11 @@ from typing import Any
 from adapters.utils import CONFIG_NAME, HEAD_CONFIG_NAME, HEAD_WEIGHTS_NAME, SAFE_HEAD_WEIGHTS_NAME
 
 from dlfa_adapters.errors import RunError
+from dlfa_adapters.ground.schema import mend, wrong_in
 from dlfa_adapters.heads.encoder import check_encoder
 from dlfa_adapters.heads.head import HEAD_TYPE
 from dlfa_adapters.heads.names import check_head_name
+from dlfa_adapters.heads.schema import head_schema
 
 
 def read_head_config(directory: str | os.PathLike[str]) -> dict[str, Any] | None:
@@ -25,11 +27,18 @@ def read_head_config(directory: str | os.PathLike[str]) -> dict[str, Any] | None
     try:
         with open(path, encoding="utf-8") as file:
             config = json.load(file)
-        missing = {"name", "config", "model_class"} - set(config)
-    except (ValueError, TypeError) as error:
+    except (ValueError, RecursionError) as error:
         raise RunError(f"{path!r} is not a whole JSON file ({error}); save the head again.") from error
-    if is_dlfa(config) and missing:
-        raise RunError(f"{path!r} lacks {', '.join(sorted(missing))}; save the head again.")
+    if not isinstance(config, dict):
+        raise RunError(mend(path, "it is no object of JSON", "save the head again"))
+    options = config.get("config")
+    flexible = str(config.get("model_class")).endswith(("AdapterModel", "ModelWithHeads"))
+    if flexible and not (isinstance(options, dict) and isinstance(options.get("head_type"), str)):
+        raise RunError(mend(path, "it has no config.head_type", "save the head again"))
+    if isinstance(options, dict) and "inner_head_type" in options and not is_dlfa(config):
+        raise RunError(mend(path, f"its config.head_type is not {HEAD_TYPE!r}", "save the head again"))
+    if is_dlfa(config) and (wrong := wrong_in(config, head_schema)):
+        raise RunError(mend(path, wrong, "save the head again"))
     return config
 
 

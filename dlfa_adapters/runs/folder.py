@@ -12,11 +12,15 @@ from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.ground.checksums import sha256_of
 from dlfa_adapters.ground.folders import bring_back, draft_beside, put_in_place
 from dlfa_adapters.ground.own import Ours, others, remove
+from dlfa_adapters.ground.schema import mend, wrong_in
+from dlfa_adapters.runs.schema import run_schema
 
 FORMAT = 1
 _CONFIG = "run.json"
 RUN_MODEL_TYPE = "dlfa-run"
 """`model_type` in a run's `config.json`, by which the Auto classes of Transformers know it (`evaluation.auto`)."""
+_LOADED = ("head", "adapters", "peft", "encoder")
+"""Folders in a run whose files are read as its weights and their descriptions."""
 _PACKAGES = ("dlfa-adapters", "adapters", "transformers", "torch", "datasets", "peft", "tokenizers")
 
 
@@ -171,6 +175,9 @@ def read_run(folder: str | Path) -> Run:
         raise RunError(
             f"{folder} has run format {written!r}, this version reads format {FORMAT}; pip install -U dlfa-adapters"
         )
+    if wrong := wrong_in(config, run_schema):
+        raise RunError(mend(folder / _CONFIG, wrong, "copy it again or train the run again"))
+    _check_all_listed(folder, files)
     for name, sha256 in files.items():
         path = folder / name
         if not path.is_file():
@@ -181,6 +188,20 @@ def read_run(folder: str | Path) -> Run:
                 "copy it again or train the run again."
             )
     return Run(folder, config)
+
+
+def _check_all_listed(folder: Path, files: Mapping[str, str]) -> None:
+    """Refuse a run with a file among those that are loaded which nothing vouches for.
+
+    Raises:
+        RunError: Naming it.
+    """
+    for part in _LOADED:
+        for name in others(folder / part, lambda name, part=part: f"{part}/{name}" in files):  # type: ignore[misc]
+            raise RunError(
+                f"{folder / _CONFIG} has no checksum of {part}/{name}, which is in the run folder; copy the run again "
+                "or train it again."
+            )
 
 
 def versions() -> dict[str, str]:

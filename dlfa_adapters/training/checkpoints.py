@@ -14,7 +14,9 @@ from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.ground.checksums import sha256_of
 from dlfa_adapters.ground.drafts import is_draft
 from dlfa_adapters.ground.own import is_empty, is_marked, mark, remove
+from dlfa_adapters.ground.schema import mend, wrong_in
 from dlfa_adapters.ground.whole import write_whole
+from dlfa_adapters.runs.schema import training_schema
 from dlfa_adapters.training.distributed import is_main
 
 try:
@@ -86,8 +88,8 @@ def _remove_ours(folder: Path, *, empty_it: bool = False) -> None:
 
 def _has_our_plan(folder: Path) -> bool:
     try:
-        return {"id", "request", "encoder", "data"} <= set(json.loads((folder / _PLAN).read_text("utf-8")))
-    except (OSError, ValueError, TypeError, RecursionError):
+        return wrong_in(json.loads((folder / _PLAN).read_text("utf-8")), training_schema) is None
+    except (OSError, ValueError, RecursionError):
         return False
 
 
@@ -137,13 +139,16 @@ def read_plan(run: Path) -> dict[str, Any]:
     """
     path = work_folder(run) / _PLAN
     try:
-        return dict(json.loads(path.read_text("utf-8")))
+        plan = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise RunError(
             f"There is no training of {run} to resume ({path} is missing); start it without --resume."
         ) from None
-    except ValueError as error:
-        raise RunError(f"{path} is damaged ({error}); start the training again without --resume.") from error
+    except (ValueError, RecursionError) as error:
+        raise RunError(mend(path, str(error), "start the training again without --resume")) from error
+    if wrong := wrong_in(plan, training_schema):
+        raise RunError(mend(path, wrong, "start the training again without --resume"))
+    return dict(plan)
 
 
 def seal(checkpoint: Path) -> None:

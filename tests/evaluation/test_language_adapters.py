@@ -14,6 +14,7 @@ from dlfa_adapters.evaluation.evaluate import predict_run
 from dlfa_adapters.evaluation.notes import notes
 from dlfa_adapters.evaluation.saved import read_report
 from dlfa_adapters.evaluation.scoring import build_report
+from dlfa_adapters.ground.checksums import sha256_of
 from dlfa_adapters.training import train
 from dlfa_cli.main import app
 
@@ -45,6 +46,9 @@ def place(tmp_path_factory):
     for tensor in weights.values():
         tensor.add_(0.5 * torch.randn(tensor.shape))
     save_file(weights, place / "adapters" / "de" / "adapter.safetensors")
+    record = json.loads((place / "adapters" / "de" / "language.json").read_text("utf-8"))
+    record["files"]["adapter.safetensors"] = sha256_of(place / "adapters" / "de" / "adapter.safetensors")
+    (place / "adapters" / "de" / "language.json").write_text(json.dumps(record), "utf-8")
     return place
 
 

@@ -8,6 +8,7 @@ from adapters import Stack
 from safetensors.torch import load_file, save_file
 
 from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.checksums import sha256_of
 from dlfa_adapters.heads.encoder import fingerprint
 from dlfa_adapters.heads.language import RECORD
 
@@ -34,7 +35,8 @@ def saved(tiny_model, tmp_path):
             "name": "tiny", "num_hidden_layers": model.config.num_hidden_layers, "fingerprint": fingerprint(model)
         }  # fmt: skip
         if record:
-            (folder / RECORD).write_text(json.dumps({"language": language, "encoder": encoder}))
+            files = {path.name: sha256_of(path) for path in folder.iterdir()}
+            (folder / RECORD).write_text(json.dumps({"language": language, "encoder": encoder, "files": files}))
         return folder
 
     return save
@@ -158,25 +160,26 @@ def test_other_weights_are_taken_when_told(stacked, saved):
 
 
 def test_damaged_folders(stacked, saved, tmp_path):
-    for name, message in ((RECORD, "no whole description"), ("adapter_config.json", "no whole description")):
+    damaged_record = "no whole description|language.json was changed or is damaged"
+    for name, message in ((RECORD, damaged_record), ("adapter_config.json", "no whole description")):
         folder = saved("de", folder=f"cut-{name}")
         text = (folder / name).read_text()
         for damaged in (text[: len(text) // 2], "[]", "{}"):
             (folder / name).write_text(damaged)
             with pytest.raises(ConfigError, match=message):
                 stacked.use_language(folder)
-    folder = saved("de", folder="short")
+    folder = saved("de", folder="short", record=False)
     weights = folder / "adapter.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
     with pytest.raises(ConfigError, match="cannot be loaded"):
         stacked.use_language(folder)
-    folder = saved("de", folder="fewer")
+    folder = saved("de", folder="fewer", record=False)
     tensors = load_file(folder / "adapter.safetensors")
     tensors.popitem()
     save_file(tensors, folder / "adapter.safetensors")
     with pytest.raises(ConfigError, match="1 weights do not match"):
         stacked.use_language(folder)
-    folder = saved("de", folder="other-kind")
+    folder = saved("de", folder="other-kind", record=False)
     config = json.loads((folder / "adapter_config.json").read_text())
     (folder / "adapter_config.json").write_text(json.dumps({**config, "config": {"architecture": "adapter"}}))
     with pytest.raises(ConfigError, match=r"cannot be loaded \(KeyError: 'adapter'\)"):
@@ -184,6 +187,44 @@ def test_damaged_folders(stacked, saved, tmp_path):
     with pytest.raises(ConfigError, match=r"'nowhere/xx' cannot be loaded .*give a folder"):
         stacked.use_language("nowhere/xx")
     assert list(stacked.adapters_config.adapters) == ["en", "ner"]
+
+
+def test_files_are_those_that_were_written(stacked, saved):
+    """Flipped bits would load, and change the logits."""
+    folder = saved("de")
+    weights, record = folder / "adapter.safetensors", folder / RECORD
+    content, told = weights.read_bytes(), json.loads(record.read_text())
+    for way in (str(folder), f"unchecked:{folder}"):
+        weights.write_bytes(content[:-1] + bytes([content[-1] ^ 64]))
+        with pytest.raises(ConfigError, match=r"adapter.safetensors is missing or not the file that was written"):
+            stacked.use_language(way)
+        weights.unlink()
+        with pytest.raises(ConfigError, match=r"adapter.safetensors is missing or not the file that was written"):
+            stacked.use_language(way)
+        weights.write_bytes(content)
+        for name in told["files"]:
+            fewer = {key: told["files"][key] for key in told["files"] if key != name}
+            record.write_text(json.dumps({**told, "files": fewer}))
+            with pytest.raises(ConfigError, match=f"language.json has no checksum of {name}"):
+                stacked.use_language(way)
+        record.write_text(json.dumps(told))
+    (folder / "README.md").write_text("A user's.")
+    assert stacked.use_language(folder) == "de"
+
+
+@pytest.mark.parametrize("path", ["language", "encoder", "files", "encoder.name", "encoder.fingerprint"])
+@pytest.mark.parametrize("value", [None, 5, "", [], {"x": 1}])
+def test_a_record_that_was_edited_is_one_sentence(path, value, stacked, saved):
+    folder = saved("de")
+    whole = json.loads((folder / RECORD).read_text())
+    *above, last = path.split(".")
+    (whole[above[0]] if above else whole)[last] = value
+    (folder / RECORD).write_text(json.dumps(whole))
+    with pytest.raises(
+        ConfigError, match=r"language.json was changed or is damaged \(.*; copy the adapter again"
+    ) as got:
+        stacked.use_language(folder)
+    assert "\n" not in str(got.value)
 
 
 def test_where_there_is_no_language_to_change(stacked, tiny_model, saved):

@@ -1,0 +1,96 @@
+"""What `head_config.json` of a DLFA head and `language.json` must hold; if the values can work, the head says."""
+
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from dlfa_adapters.heads.inner import INNER_HEAD_TYPES
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+
+@cache
+def head_schema() -> "type[BaseModel]":
+    """The model of `head_config.json`."""
+    from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+    Name = Annotated[str, StringConstraints(min_length=1)]
+    Natural = Annotated[int, Field(ge=0)]
+    Positive = Annotated[int, Field(ge=1)]
+
+    missing: Any = None  # a part that may be missing, but is no null
+
+    class Part(BaseModel):
+        model_config = ConfigDict(strict=True, extra="allow", protected_namespaces=())
+
+    class Encoder(Part):
+        model_type: Name
+        num_layers: Positive
+        hidden_size: Positive
+        name: str = ""
+
+    class Options(Part):
+        head_type: Name
+        inner_head_type: Name
+        format: Positive = 1
+        fusion: Name = "dlfa"
+        fuse_layer: Natural | list[Natural] | None = None
+        reduction: Annotated[float, Field(gt=0)] = 4
+        branches: Name = "both"
+        gate: Name = "product"
+        norm: Name = "batch"
+        init: Name = "kaiming"
+        mask_padding: bool = True
+        pooling: Literal["first", "last", "mean"] = "first"
+        classifier: Name = "linear"
+        lstm_hidden: Positive = 256
+        lstm_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
+        num_labels: Positive | None = None
+        num_choices: Positive | None = None
+        label2id: dict[str, Natural] | None = None
+        encoder: Encoder = missing
+        versions: dict[str, str] = missing
+        layers: Natural | None = None
+        activation_function: Name | None = None
+        dropout_prob: Annotated[float, Field(ge=0, le=1)] | None = None
+        bias: bool | None = None
+
+        @model_validator(mode="after")
+        def _agrees(self) -> "Options":
+            if self.inner_head_type not in INNER_HEAD_TYPES:
+                raise ValueError(f"inner_head_type must be one of {', '.join(INNER_HEAD_TYPES)}")
+            ids = sorted((self.label2id or {}).values())
+            if self.label2id and (ids != list(range(len(ids))) or len(ids) != (self.num_choices or self.num_labels)):
+                raise ValueError("label2id must name each of the labels 0, 1, ... once")
+            return self
+
+    class HeadFile(Part):
+        name: Name
+        model_class: Name
+        config: Options
+
+    return HeadFile
+
+
+@cache
+def language_schema() -> "type[BaseModel]":
+    """The model of `language.json`, which stands beside a language adapter that was trained here."""
+    from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+    Name = Annotated[str, StringConstraints(min_length=1)]
+    Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+
+    class Part(BaseModel):
+        model_config = ConfigDict(strict=True, extra="allow", protected_namespaces=())
+
+    class Encoder(Part):
+        name: Name
+        fingerprint: Name
+        num_hidden_layers: Annotated[int, Field(ge=1)]
+
+    class LanguageFile(Part):
+        language: Name
+        encoder: Encoder
+        files: dict[Name, Sha256]
+
+    return LanguageFile
