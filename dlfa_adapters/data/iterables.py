@@ -4,19 +4,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dlfa_adapters.data.readers.base import Example, Notes, Sentence
+from dlfa_adapters.data.readers.containers import name_classes
 from dlfa_adapters.data.readers.pawsx import flaw_of
+from dlfa_adapters.data.readers.values import (
+    FIELD_OF,
+    BadValue,
+    as_label,
+    as_tags,
+    as_words,
+    lower_keys,
+    tags_keys,
+    words_key,
+)
 from dlfa_adapters.errors import DataError
 
 _FORMS = "(words, tags), (text, label), (text, text_pair, label), or a dictionary with words and tags or text and label"
 
 
-def items_from(source: Iterable[Any], language: str, notes: Notes) -> dict[str, list[Any]]:
+def items_from(source: Iterable[Any], language: str, notes: Notes, labels: Sequence[str] = ()) -> dict[str, list[Any]]:
     """Sentences or examples from Python values, by language.
 
     Args:
-        source: The values; a `datasets.Dataset` is an iterable of dictionaries.
+        source: The values; a `datasets.Dataset` is an iterable of dictionaries, its class ids stand for their names.
         language: Language of values that do not tell theirs.
         notes: For the name in error texts.
+        labels: Labels of the task, where it is known: of several lists of tags the one that holds these is taken.
 
     Returns:
         Language -> items.
@@ -26,8 +38,13 @@ def items_from(source: Iterable[Any], language: str, notes: Notes) -> dict[str, 
     """
     out: dict[str, list[Any]] = {}
     kinds = set()
+    features = getattr(source, "features", None)  # of a datasets.Dataset
+    tags = ""
     for index, value in enumerate(source):
-        item = _item(value, index, notes)
+        if isinstance(value, Mapping):
+            value = lower_keys(name_classes(value, features) if features else value)
+            tags = tags or _tags_key(value, labels)
+        item = _item(value, index, notes, tags)
         kinds.add(type(item))
         if len(kinds) > 1:
             raise DataError(f"{notes.path}: expected all items of one kind, but item {index} is of another")
@@ -35,9 +52,15 @@ def items_from(source: Iterable[Any], language: str, notes: Notes) -> dict[str, 
     return out
 
 
-def _item(value: Any, index: int, notes: Notes) -> Sentence | Example:
+def _tags_key(row: Mapping[str, Any], labels: Sequence[str]) -> str:
+    """The key of the tags in all rows, by the first one."""
+    keys = tags_keys(row)
+    return next((key for key in keys if labels and set(map(str, row[key])) <= set(labels)), keys[0] if keys else "")
+
+
+def _item(value: Any, index: int, notes: Notes, tags: str) -> Sentence | Example:
     if isinstance(value, Mapping):
-        return _from_mapping(value, index, notes)
+        return _from_mapping(value, index, notes, tags)
     if isinstance(value, Sequence) and not isinstance(value, str):
         parts = list(value)
         if len(parts) == 2 and _is_words(parts[0]) and _is_words(parts[1]):
@@ -47,28 +70,41 @@ def _item(value: Any, index: int, notes: Notes) -> Sentence | Example:
     raise DataError(f"{notes.path}: expected item {index} to be {_FORMS}, but got {value!r:.80}")
 
 
-def _from_mapping(value: Mapping[str, Any], index: int, notes: Notes) -> Sentence | Example:
-    id_, language = str(value.get("id", index)), value.get("language")
-    words, tags = value.get("words"), value.get("tags")
-    if words is not None and tags is not None and _is_words(words) and _is_words(tags):
-        sentence = _sentence(words, tags, id_, language, index, notes)
-        sentence.own_id = "id" in value
-        return sentence
-    text, label, second = value.get("text"), value.get("label"), value.get("text_pair")
-    if isinstance(text, str) and isinstance(label, str | int) and (second is None or isinstance(second, str)):
-        flaw = flaw_of(text, second) if second is not None and value.get("placeholder") else None
-        return Example(text, second, str(label), id_, language=language, flaw=flaw, own_id="id" in value)
-    raise DataError(f"{notes.path}: expected item {index} to be {_FORMS}, but got the keys {list(value)}")
+def _from_mapping(row: Mapping[str, Any], index: int, notes: Notes, tags: str) -> Sentence | Example:
+    found: dict[str, Any] = {}
+    for name, each in row.items():
+        if (field := FIELD_OF.get(name)) is not None and each is not None:
+            found.setdefault(field, each)
+    own_id, language = "id" in found, found.get("language")
+    id_ = str(found.get("id", index))
+    named = words_key(row)
+    if named is not None and isinstance(row.get(tags), list | tuple):
+        return _sentence(row[named], row[tags], id_, language, index, notes, own_id)
+    text, second = found.get("text"), found.get("text_pair")
+    try:
+        label = as_label(found.get("label"))
+    except BadValue as error:
+        raise DataError(f"{notes.path}: item {index}: {error}") from error
+    if named is None and isinstance(text, str) and label is not None and (second is None or isinstance(second, str)):
+        flaw = flaw_of(text, second) if second is not None and row.get("placeholder") else None
+        return Example(text, second, label, id_, language=language, flaw=flaw, own_id=own_id)
+    raise DataError(f"{notes.path}: expected item {index} to be {_FORMS}, but got the keys {list(row)}")
 
 
 def _sentence(
-    words: Sequence[str], tags: Sequence[str], id_: str, language: str | None, index: int, notes: Notes
+    words: Sequence[Any],
+    tags: Sequence[Any],
+    id_: str,
+    language: str | None,
+    index: int,
+    notes: Notes,
+    own_id: bool = False,
 ) -> Sentence:
-    if len(words) != len(tags):
-        raise DataError(
-            f"{notes.path}: expected a tag a word, but item {index} has {len(words)} words and {len(tags)} tags"
-        )
-    return Sentence(list(words), list(tags), id_, language=language)
+    try:
+        known = as_words(words)
+        return Sentence(known, as_tags(tags, known), id_, language=language, own_id=own_id)
+    except BadValue as error:
+        raise DataError(f"{notes.path}: item {index}: {error}") from error
 
 
 def _is_words(value: Any) -> bool:

@@ -95,7 +95,7 @@ def load_source(
     taken = Taken()
     Reading.taken_from({"format": format, **options}).check([source])
     if not isinstance(source, str | Path):
-        by_language = items_from(source, _one_language(wanted), notes)
+        by_language = items_from(source, _one_language(wanted), notes, known.labels if known else ())
         by_language = _in_iob2(_wanted(by_language, wanted, notes), notes)
     elif str(source).startswith("hub:"):
         by_language = _in_iob2(load_hub(str(source).removeprefix("hub:"), split, wanted, notes), notes)

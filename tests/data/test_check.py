@@ -37,13 +37,14 @@ def test_counts(tmp_path):
     }
 
 
-@pytest.mark.parametrize("text", ["text,label\nI like it,good\n", "Anna;B-PER\nmet;O\n"])
-def test_a_csv_file_is_not_taken_for_plain_text(text, tmp_path):
-    path = put(tmp_path, text, "mood.csv")
-    with pytest.raises(DataError, match="expected columns with a TAB between them, but this is a CSV file; save it"):
+def test_words_with_tags_in_a_csv_file_are_refused_and_tabs_are_read(tmp_path):
+    path = put(tmp_path, "Anna;B-PER\nmet;O\n", "mood.csv")
+    with pytest.raises(
+        DataError, match="expected texts with labels in a CSV file, but there are words with tags; save"
+    ):
         check_data(path)
     assert check_data(path, "text").items == 2
-    assert check_data(put(tmp_path, text.replace(",", "\t").replace(";", "\t"), "mood.csv")).labels  # by its content
+    assert check_data(put(tmp_path, "Anna\tB-PER\nmet\tO\n", "mood.csv")).labels  # by its content
 
 
 def test_classification_counts(tmp_path):

@@ -170,7 +170,7 @@ def test_iterables_in_all_forms():
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        ([(["a", "b"], ["O"])], "expected a tag a word, but item 0 has 2 words and 1 tags"),
+        ([(["a", "b"], ["O"])], "item 0: expected a tag a word, but there are 2 words and 1 tags"),
         ([("a", "b"), (["a"], ["O"])], "expected all items of one kind, but item 1 is of another"),
         ([(["a"], ["O"]), 7], r"expected item 1 to be \(words, tags\)"),
         ([{"words": ["a"]}], r"but got the keys \['words'\]"),

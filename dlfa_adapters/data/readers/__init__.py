@@ -11,6 +11,7 @@ from typing import Any
 from dlfa_adapters.data.readers.base import Example, Notes, Problem, Read, Sentence
 from dlfa_adapters.data.readers.columns import read_columns, write_columns
 from dlfa_adapters.data.readers.conllu import Tree, read_conllu, write_conllu
+from dlfa_adapters.data.readers.containers import is_parquet
 from dlfa_adapters.data.readers.detect import Found, detect_format, find_format
 from dlfa_adapters.data.readers.labelled_text import read_labelled
 from dlfa_adapters.data.readers.lines import read_lines
@@ -19,6 +20,8 @@ from dlfa_adapters.data.readers.pawsx import read_pawsx
 from dlfa_adapters.data.readers.plain import read_pairs, read_text
 from dlfa_adapters.data.readers.registry import READERS, TAGGING_FORMATS, register_reader
 from dlfa_adapters.data.readers.sib200 import read_sib200
+from dlfa_adapters.data.readers.spans import read_spans
+from dlfa_adapters.data.readers.tokens import read_tokens
 from dlfa_adapters.data.readers.wikiann import read_wikiann, write_wikiann
 from dlfa_adapters.data.readers.words import read_words, write_words
 from dlfa_adapters.data.readers.xnli import read_xnli
@@ -43,7 +46,9 @@ __all__ = [
     "read_pairs",
     "read_pawsx",
     "read_sib200",
+    "read_spans",
     "read_text",
+    "read_tokens",
     "read_wikiann",
     "read_words",
     "read_xnli",
@@ -77,7 +82,8 @@ def read_file(
     options = {name: value for name, value in options.items() if value is not None}
     if format is None:
         named = not options.keys().isdisjoint(("word_column", "tag_column"))
-        found = find_format(path, read_lines(path, Notes(path, strict=False)), task, tagging=named)
+        lines = [] if is_parquet(path) else read_lines(path, Notes(path, strict=False))
+        found = find_format(path, lines, task, tagging=named)
     else:
         found = Found(format, "as told")
     if found.format not in READERS:

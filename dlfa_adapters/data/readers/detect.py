@@ -7,13 +7,18 @@ says so (`Read.why`); where two are about as likely, an error asks.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
+from dlfa_adapters.data.readers.base import Notes
+from dlfa_adapters.data.readers.containers import csv_cells, is_csv, is_json, is_parquet, json_rows, parquet_rows
 from dlfa_adapters.data.readers.labelled_text import label_side, labels_beside
 from dlfa_adapters.data.readers.lines import bare_name
 from dlfa_adapters.data.readers.roles import find_roles
 from dlfa_adapters.data.readers.rows import find_shape, is_blank
-from dlfa_adapters.data.readers.table import header_fields, is_json
+from dlfa_adapters.data.readers.spans import has_spans
+from dlfa_adapters.data.readers.table import header_fields
+from dlfa_adapters.data.readers.values import words_key
 from dlfa_adapters.data.readers.wikiann import has_prefixes
 from dlfa_adapters.data.readers.xnli import LABEL_SPELLINGS
 from dlfa_adapters.errors import DataError
@@ -30,7 +35,7 @@ Detector = Callable[[Path, Sequence[str]], bool]
 DETECTORS: dict[str, Detector] = {}
 """Of formats that were registered; asked before anything else."""
 
-TAGGING_FORMATS = {"conllu", "columns", "wikiann", "words"}
+TAGGING_FORMATS = {"conllu", "columns", "wikiann", "words", "tokens", "spans"}
 """Formats whose items are sentences of words; those of all others are texts."""
 
 
@@ -110,23 +115,20 @@ def _by_content(path: Path, lines: Sequence[str], asked: bool) -> Found:
         found = _of_rows(path, lines, sample, separator, width, asked)
         says = f"by its content: the name says CoNLL-U, but the rows have {width} columns"
         return Found(found.format, says, found.sure)
-    if is_json(path, lines):
-        return Found(_json_format(sample))
+    if is_json(path, lines) or is_parquet(path):
+        return Found(_of_named_rows(path, lines))
     if labels_beside(path) is not None:
         return Found("labelled", "with the labels of the file beside it")
     if not sample:
         return Found("text", "as there is nothing in it", sure=False)
+    if is_csv(path, lines):
+        return _of_csv(path)
     return _of_rows(path, lines, sample, separator, width, asked)
 
 
 def _of_rows(path: Path, lines: Sequence[str], sample: Sequence[str], separator: str, width: int, asked: bool) -> Found:
     inner = "\n".join(lines[:_SAMPLE]).strip(" \t\n").split("\n")
     has_blank = any(is_blank(line) for line in inner)
-    if bare_name(path).suffix == ".csv" and (separator == " " or width == 1):
-        raise DataError(
-            f"{path}: expected columns with a TAB between them, but this is a CSV file; save it with TABs, or name the "
-            "format text if it is plain text"
-        )
     if width == 1:
         if has_blank and bare_name(path).suffix in (".tsv", ".conll", ".bio"):
             return Found("words", "by its name and blank lines", sure=False)
@@ -138,9 +140,9 @@ def _of_rows(path: Path, lines: Sequence[str], sample: Sequence[str], separator:
     textual = sum(any(" " in cell.strip() for cell in row) for row in rows) > _TEXTUAL * len(rows)
     if (not textual or has_blank) and _tagged(path, lines):
         return Found("wikiann" if width == 2 and has_prefixes(lines) else "columns")
-    header = header_fields(sample[0])
+    header = header_fields(rows[0])
     if header is not None:
-        return Found(_format_of_header(sample[0], header), "by its header row")
+        return Found(_format_of_header(rows[0], header), "by its header row")
     last = {row[-1].strip() for row in rows}
     if width in (3, 4) and last <= {"0", "1"} and (textual or not has_blank):
         return Found("pawsx")
@@ -162,7 +164,7 @@ def _of_texts(path: Path, lines: Sequence[str], rows: Sequence[Sequence[str]], w
         is_labelled = width == 3 and (few or any(" " in cell for row in rows for cell in row[:2]))
         name = "labelled" if is_labelled else "columns"
         return Found(name, "by its columns", sure=False)
-    side, share, text_like = label_side(lines)
+    side, share, text_like = label_side([line.split("\t") for line in lines])
     if share > 0.8:
         return Found("pairs", "two columns that hardly repeat", sure=False)
     if share <= 0.5 or text_like or asked:
@@ -201,14 +203,39 @@ def _looks_like_conllu(sample: Sequence[str]) -> bool:
     return bool(rows) and len(rows[0]) == 10 and rows[0][0].split("-")[0] in ("1", "0.1")
 
 
-def _json_format(sample: Sequence[str]) -> str:
-    keys = sample[0].lower() if sample else ""
-    return "xnli" if '"gold_label"' in keys or '"hypothesis"' in keys else "labelled"
+def _of_named_rows(path: Path, lines: Sequence[str]) -> str:
+    """The format of JSON or Parquet, by its keys."""
+    notes = Notes(path, strict=False)
+    rows = [row for _, row in islice(parquet_rows(path) if is_parquet(path) else json_rows(lines, notes), _SAMPLE)]
+    if any(words_key(row) for row in rows):
+        return "tokens"
+    if any(has_spans(row) for row in rows):
+        return "spans"
+    keys = {key for row in rows for key in row}
+    return "xnli" if keys & {"gold_label", "hypothesis"} else "labelled"
 
 
-def _format_of_header(line: str, fields: dict[str, int]) -> str:
-    cells = {cell.strip().lower() for cell in line.split("\t")}
+def _of_csv(path: Path) -> Found:
+    """A CSV file, which holds texts or pairs."""
+    rows = [cells for _, cells in islice(csv_cells(path, Notes(path, strict=False)), _SAMPLE)]
+    if _tagged(path, ["\t".join(row) for row in rows]):
+        raise DataError(
+            f"{path}: expected texts with labels in a CSV file, but there are words with tags; save them with a TAB "
+            "between the columns and an empty line after each sentence"
+        )
+    header = header_fields(rows[0]) if rows else None
+    if header is not None:
+        return Found(_format_of_header(rows[0], header), "CSV, by its header row")
+    width = len(rows[0]) if rows else 0
+    last = {row[-1] for row in rows if row}
+    if width == 3 and last <= _NLI and last - {"-"}:
+        return Found("xnli", "CSV, by its content")
+    return Found("labelled", "CSV, by its columns", sure=False)
+
+
+def _format_of_header(cells: Sequence[str], fields: dict[str, int]) -> str:
+    names = {cell.strip().lower() for cell in cells}
     if "text_pair" in fields:
-        nli = cells & {"gold_label", "premise", "hypothesis", "hypo"}
-        return "xnli" if nli else "pawsx"
-    return "sib200" if {"index_id", "category"} <= cells else "labelled"
+        nli = names & {"gold_label", "premise", "hypothesis", "hypo"}
+        return "xnli" if nli else "pawsx" if names & {"sentence1", "sentence2"} else "labelled"
+    return "sib200" if {"index_id", "category"} <= names else "labelled"

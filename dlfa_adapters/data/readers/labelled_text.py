@@ -1,4 +1,4 @@
-"""Labelled texts for any classification: tsv or jsonl, with or without a header, or texts and labels in two files.
+"""Labelled texts for any classification: tsv, CSV, JSON or Parquet, or texts and labels in two files.
 
 `text TAB label` and `label TAB text` are told apart by their contents. Two files are XLM-T's way: `train_text.txt` and
 `train_labels.txt`, line by line.
@@ -14,14 +14,14 @@ from dlfa_adapters.data.readers.table import finish_table, read_records, to_exam
 TEXT_END, LABELS_END = "_text.txt", "_labels.txt"
 
 
-def label_side(lines: Sequence[str]) -> tuple[int, float, bool]:
+def label_side(cells: Sequence[Sequence[str]]) -> tuple[int, float, bool]:
     """Which of two columns is the label: the one with fewer distinct values, then the shorter one.
 
     Returns:
         0 or 1; its distinct values as a share of the rows; whether the other column alone has blanks in its cells, as
         texts beside labels have.
     """
-    rows = [line.split("\t") for line in lines if line.count("\t") == 1]
+    rows = [row for row in cells if len(row) == 2]
     if not rows:
         return 1, 1.0, False
     columns = [[row[side].strip() for row in rows] for side in (0, 1)]
@@ -46,7 +46,7 @@ def read_labelled(path: str | Path, *, strict: bool = True) -> Read[Example]:
     """Read labelled texts, single or in pairs.
 
     Args:
-        path: A tsv or jsonl file, or the `..._text.txt` of a pair of files.
+        path: A tsv, CSV, JSON or Parquet file, or the `..._text.txt` of a pair of files.
         strict: Whether the first bad row raises.
 
     Returns:
@@ -57,13 +57,16 @@ def read_labelled(path: str | Path, *, strict: bool = True) -> Read[Example]:
             row.
     """
     notes = Notes(path, strict)
-    lines = read_lines(path, notes)
     labels = labels_beside(path)
     if labels is not None:
-        return _two_files(path, lines, labels, notes)
-    pair = ("label", "text") if label_side(lines)[0] == 0 else ("text", "label")
-    records = read_records(path, lines, notes, {2: pair, 3: ("text", "text_pair", "label")}, ("text", "label"))
+        return _two_files(path, read_lines(path, notes), labels, notes)
+    records = read_records(path, notes, _orders, ("text", "label"))
     return finish_table(to_examples(records), "labelled", path, notes)
+
+
+def _orders(rows: Sequence[Sequence[str]]) -> dict[int, tuple[str, ...]]:
+    pair = ("label", "text") if label_side(rows)[0] == 0 else ("text", "label")
+    return {2: pair, 3: ("text", "text_pair", "label")}
 
 
 def _two_files(path: str | Path, texts: Sequence[str], labels_path: Path, notes: Notes) -> Read[Example]:

@@ -9,7 +9,6 @@ them out (`dlfa_adapters.data.assemble`).
 from pathlib import Path
 
 from dlfa_adapters.data.readers.base import Example, Notes, Read
-from dlfa_adapters.data.readers.lines import read_lines
 from dlfa_adapters.data.readers.table import finish_table, read_records, to_examples, undo_csv_quotes
 
 PLACEHOLDER = "NS"
@@ -42,7 +41,7 @@ def read_pawsx(path: str | Path, *, strict: bool = True) -> Read[Example]:
         DataError: The file cannot be read, lacks a column, or (when strict) has a bad row.
     """
     notes = Notes(path, strict)
-    records = read_records(path, read_lines(path, notes), notes, _ORDERS, required=("text", "text_pair"))
+    records = read_records(path, notes, _ORDERS, required=("text", "text_pair"))
     undo_csv_quotes(records, notes)
     items = to_examples(records)
     lines: dict[str, list[int]] = {}

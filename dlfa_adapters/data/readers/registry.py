@@ -12,6 +12,8 @@ from dlfa_adapters.data.readers.labelled_text import read_labelled
 from dlfa_adapters.data.readers.pawsx import read_pawsx
 from dlfa_adapters.data.readers.plain import read_pairs, read_text
 from dlfa_adapters.data.readers.sib200 import read_sib200
+from dlfa_adapters.data.readers.spans import read_spans
+from dlfa_adapters.data.readers.tokens import read_tokens
 from dlfa_adapters.data.readers.wikiann import read_wikiann
 from dlfa_adapters.data.readers.words import read_words
 from dlfa_adapters.data.readers.xnli import read_xnli
@@ -25,6 +27,8 @@ READERS: dict[str, Callable[..., Read[Any]]] = {
     "columns": read_columns,
     "wikiann": read_wikiann,
     "words": read_words,
+    "tokens": read_tokens,
+    "spans": read_spans,
     "xnli": read_xnli,
     "pawsx": read_pawsx,
     "sib200": read_sib200,

@@ -6,7 +6,6 @@ A header `index_id category text`; sentences are parallel across languages by `i
 from pathlib import Path
 
 from dlfa_adapters.data.readers.base import Example, Notes, Read
-from dlfa_adapters.data.readers.lines import read_lines
 from dlfa_adapters.data.readers.table import finish_table, read_records, to_examples
 
 _ORDERS = {3: ("id", "label", "text")}
@@ -26,5 +25,5 @@ def read_sib200(path: str | Path, *, strict: bool = True) -> Read[Example]:
         DataError: The file cannot be read, lacks a column, or (when strict) has a bad row.
     """
     notes = Notes(path, strict)
-    records = read_records(path, read_lines(path, notes), notes, _ORDERS, required=("text", "label", "id"))
+    records = read_records(path, notes, _ORDERS, required=("text", "label", "id"))
     return finish_table(to_examples(records), "sib200", path, notes)

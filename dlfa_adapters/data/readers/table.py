@@ -1,28 +1,32 @@
-"""Rows with named fields, from tsv with or without a header and from jsonl: the ground of all classification formats.
+"""Rows with named fields, from tsv or CSV with or without a header, JSON and Parquet: the ground of all classification.
 
-A row is a line and a field ends at a TAB. Quotes are characters like any other, so no quote can swallow a line. One
-thing is undone, and noted: XTREME's scripts write sentence pairs with Python's `csv.writer`, which turns `A "b" c` into
-`"A ""b"" c"`.
+In tsv a row is a line and a field ends at a TAB. Quotes are characters like any other, so no quote can swallow a line.
+One thing is undone, and noted: XTREME's scripts write sentence pairs with Python's `csv.writer`, which turns `A "b" c`
+into `"A ""b"" c"`. In a CSV file quotes are quotes.
 """
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dlfa_adapters.data.readers.base import Example, Notes, Read, shown
+from dlfa_adapters.data.readers.containers import (
+    Row,
+    csv_cells,
+    is_csv,
+    is_json,
+    is_parquet,
+    json_rows,
+    parquet_rows,
+)
+from dlfa_adapters.data.readers.lines import read_lines
+from dlfa_adapters.data.readers.values import FIELD_NAMES, FIELD_OF, BadValue, as_label, as_text
 from dlfa_adapters.errors import DataError
+from dlfa_adapters.tasks.span_tags import bare
 
-# Every name that a published file or a common export uses for a field.
-FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
-    "text": ("text", "sentence", "premise", "sentence1", "text1", "review", "tweet"),
-    "text_pair": ("text_pair", "hypothesis", "hypo", "sentence2", "text2"),
-    "label": ("label", "gold_label", "category", "class", "labels"),
-    "id": ("id", "index_id", "idx", "pairid"),
-    "language": ("language", "lang"),
-}
-_OWNER = {name: field for field, names in FIELD_NAMES.items() for name in names}
 _CSV_QUOTED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
 
 
@@ -35,67 +39,117 @@ class Record:
     fields: dict[str, str]
 
 
-def header_fields(line: str) -> dict[str, int] | None:
-    """Column of each field, if the line is a header; None if it is a row of data.
+def header_fields(cells: Sequence[str]) -> dict[str, int] | None:
+    """Column of each field, if the cells of a row are a header; None if they are data.
 
     A header names a text and at least one more field, so a first row of data is never taken for one.
     """
-    cells = [cell.strip().lower() for cell in line.split("\t")]
     found: dict[str, int] = {}
     for column, cell in enumerate(cells):
-        if (field := _OWNER.get(cell)) is not None:
+        if (field := FIELD_OF.get(cell.strip().lower())) is not None:
             found.setdefault(field, column)
     return found if "text" in found and len(found) > 1 else None
 
 
-def read_records(
-    path: str | Path,
-    lines: Sequence[str],
-    notes: Notes,
-    orders: Mapping[int, Sequence[str]],
-    required: Sequence[str] = ("text",),
-) -> list[Record]:
-    """All rows of a tsv or jsonl file.
+Orders = Mapping[int, Sequence[str]] | Callable[[Sequence[Sequence[str]]], Mapping[int, Sequence[str]]]
+"""Number of columns of a file without a header -> the field of each column; or what tells that from the rows."""
+
+
+def read_records(path: str | Path, notes: Notes, orders: Orders, required: Sequence[str] = ("text",)) -> list[Record]:
+    """All rows of a tsv, CSV, JSON or Parquet file.
 
     Args:
-        path: The file, for error texts.
-        lines: Its lines.
+        path: The file.
         notes: Where problems go.
-        orders: Number of columns of a file without a header -> the field of each column.
+        orders: The columns of a file without a header.
         required: Fields that every row must have.
 
     Returns:
         The rows, in order; empty lines are left out and counted.
 
     Raises:
-        DataError: The file lacks a column, or (when strict) has a bad row.
+        DataError: The file cannot be read, lacks a column, or (when strict) has a bad row.
     """
+    if is_parquet(path):
+        return _named(parquet_rows(path), notes, required)
+    lines = read_lines(path, notes)
     if is_json(path, lines):
-        return _json_records(lines, notes, required)
-    records: list[Record] = []
-    columns: dict[str, int] | None = None
-    width = 0
+        return _named(json_rows(lines, notes), notes, required)
+    if is_csv(path, lines):
+        return _placed(path, list(csv_cells(path, notes)), notes, orders, required, "commas or semicolons")
+    return _placed(path, list(_tab_cells(lines, notes)), notes, orders, required, "TABs")
+
+
+def _tab_cells(lines: Sequence[str], notes: Notes) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(lines, 1):
-        if not line:
+        if line:
+            yield number, line.split("\t")
+        else:
             notes.drop("empty_line")
-            continue
-        cells = line.split("\t")
-        if columns is None:
-            width = len(cells)
-            columns = header_fields(line)
-            is_header = columns is not None
-            columns = columns or _positions(path, number, line, orders)
-            _require(path, number, columns, required)
-            if is_header:
-                continue
-        if len(cells) != width:
-            message = f"expected {width} columns with TABs between them, but got {len(cells)}: {shown(line)}"
-            notes.error(number, "columns", message)
+
+
+def _placed(
+    path: str | Path,
+    rows: Sequence[tuple[int, list[str]]],
+    notes: Notes,
+    orders: Orders,
+    required: Sequence[str],
+    between: str,
+) -> list[Record]:
+    """Records from rows of cells, whose header or number says what is where."""
+    if not rows:
+        return []
+    first, cells = rows[0]
+    columns, width = header_fields(cells), len(cells)
+    header = columns and cells
+    if columns is None:
+        known = orders([row for _, row in rows]) if callable(orders) else orders
+        columns = _positions(path, first, cells, known)
+    _require(path, first, columns, required)
+    records: list[Record] = []
+    for number, cells in rows:
+        if cells == header:
+            if number > first:
+                notes.drop("header_row")  # where files were joined
+        elif len(cells) != width:
+            got = shown("\t".join(cells))
+            notes.error(
+                number, "columns", f"expected {width} columns with {between} between them, but got {len(cells)}: {got}"
+            )
             notes.drop("bad_row")
         else:
-            row = {field: cells[column] for field, column in columns.items()}
-            records.append(Record(number, len(records), row))
+            records.append(Record(number, len(records), {field: cells[at] for field, at in columns.items()}))
     return records
+
+
+def _named(rows: Iterable[Row], notes: Notes, required: Sequence[str]) -> list[Record]:
+    """Records from rows of named values."""
+    records: list[Record] = []
+    for number, row in rows:
+        found: dict[str, Any] = {}
+        for name, value in row.items():
+            if (field := FIELD_OF.get(name)) is not None and value is not None:
+                found.setdefault(field, value)
+        missing = [field for field in required if field not in found and not (field == "label" and _has_label(row))]
+        if missing:
+            names = ", ".join(FIELD_NAMES[missing[0]])
+            notes.error(number, "columns", f"expected a key with one of the names {names}, but there is none")
+            notes.drop("bad_row")
+            continue
+        try:
+            label = as_label(found.pop("label", None))
+            fields = {name: as_text(value) for name, value in found.items()}
+        except BadValue as error:
+            notes.error(number, "value", str(error))
+            notes.drop("bad_row")
+        else:
+            records.append(Record(number, len(records), fields if label is None else {**fields, "label": label}))
+    return records
+
+
+def _has_label(row: Mapping[str, Any]) -> bool:
+    """Whether there is a key for a label, though it may hold none."""
+    return any(FIELD_OF.get(name) == "label" for name in row)
 
 
 def undo_csv_quotes(records: list[Record], notes: Notes) -> None:
@@ -126,31 +180,31 @@ def to_examples(records: Sequence[Record]) -> list[Example]:
 
 def finish_table(items: list[Example], format: str, path: str | Path, notes: Notes) -> Read[Example]:
     """The result of a classification reader, with a warning where no item is left."""
+    for item in items:
+        if item.label is not None and item.label != bare(item.label):
+            notes.collect("blank_beside_label", item.line, item.label)
+            item.label = bare(item.label)
+    notes.warn_collected("blank_beside_label", "labels with blanks beside them, which are left out")
+    counts = Counter(item.label for item in items if item.label is not None)
+    first = items[0].label if items else None
+    if first is not None and len(counts) > 2 and counts.pop(first) == 1 and min(counts.values()) > 1:
+        label = shown(first)
+        message = f"the label {label} stands in the first row alone; if that row names the columns, delete it"
+        notes.warn(items[0].line, "header", message)
     if not items and not any(problem.kind == "empty" for problem in notes.problems):
         notes.warn(None, "empty", "there is no example in the file")
     return Read(items, format, path, notes.problems, notes.dropped)
 
 
-def is_json(path: str | Path, lines: Sequence[str]) -> bool:
-    """Whether the file is jsonl, by its name, or by a first line that is a JSON object."""
-    if Path(path).suffix.lower() in (".jsonl", ".ndjson"):
-        return True
-    first = next((line for line in lines if line), "")
-    if not first.startswith("{"):
-        return False
-    try:
-        return isinstance(json.loads(first), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _positions(path: str | Path, number: int, line: str, orders: Mapping[int, Sequence[str]]) -> dict[str, int]:
-    width = line.count("\t") + 1
+def _positions(
+    path: str | Path, number: int, cells: Sequence[str], orders: Mapping[int, Sequence[str]]
+) -> dict[str, int]:
+    width = len(cells)
     if width not in orders:
         known = " or ".join(f"{count} ({', '.join(fields)})" for count, fields in sorted(orders.items()))
         raise DataError(
             f"{path}, line {number}: expected a header that names the columns, or {known} columns without a header, "
-            f"but got {width}: {shown(line)}"
+            f"but got {width}: {shown(chr(9).join(cells))}"
         )
     return {field: column for column, field in enumerate(orders[width])}
 
@@ -162,38 +216,3 @@ def _require(path: str | Path, number: int, fields: Mapping[str, object], requir
             raise DataError(
                 f"{path}, line {number}: expected a column with one of the names {names}, but there is none"
             )
-
-
-def _json_records(lines: Sequence[str], notes: Notes, required: Sequence[str]) -> list[Record]:
-    records: list[Record] = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            notes.drop("empty_line")
-            continue
-        fields = _json_fields(line)
-        if fields is None:
-            notes.error(number, "json", f"expected a JSON object on one line, but got {shown(line)}")
-            notes.drop("bad_row")
-        elif missing := [field for field in required if field not in fields]:
-            names = ", ".join(FIELD_NAMES[missing[0]])
-            notes.error(number, "columns", f"expected a key with one of the names {names}, but there is none")
-            notes.drop("bad_row")
-        else:
-            records.append(Record(number, len(records), fields))
-    return records
-
-
-def _json_fields(line: str) -> dict[str, str] | None:
-    """The known fields of a JSON object that are text or whole numbers; None where the line is no object."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(row, dict):
-        return None
-    fields: dict[str, str] = {}
-    for name, value in row.items():
-        field = _OWNER.get(name.lower())
-        if field is not None and isinstance(value, str | int) and not isinstance(value, bool):
-            fields.setdefault(field, str(value))
-    return fields

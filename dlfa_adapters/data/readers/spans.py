@@ -1,0 +1,135 @@
+"""Texts with spans of characters, as annotation tools export them; they become words with tags.
+
+Doccano: `{"text": "Anna met Bob.", "label": [[0, 4, "PER"], [9, 12, "PER"]]}`, also under `labels`, `entities` or
+`spans`, or with objects of `start`, `end`, `label`. Label Studio: `data` and `annotations`, or its short form. Words
+are those of `split_words`; a word is cut where a span begins or ends inside it, and such cuts are counted.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.data.readers.base import Notes, Read, Sentence, shown
+from dlfa_adapters.data.readers.containers import is_parquet, json_rows, parquet_rows
+from dlfa_adapters.data.readers.lines import read_lines
+from dlfa_adapters.data.readers.rows import finish_tagging
+from dlfa_adapters.data.readers.values import FIELD_NAMES, SPANS, BadValue
+from dlfa_adapters.data.words import split_words, word_offsets
+
+Span = tuple[int, int, str]
+
+
+def has_spans(row: Mapping[str, Any]) -> bool:
+    """Whether a row has a text and a list of spans, which may be empty."""
+    return _text_of(row) is not None and _spans_of(row) is not None
+
+
+def read_spans(path: str | Path, *, strict: bool = True) -> Read[Sentence]:
+    """Read texts with spans of characters.
+
+    Args:
+        path: A file of JSON (an object a line, or an array) or Parquet.
+        strict: Whether the first bad row raises.
+
+    Returns:
+        A sentence a text, tags in IOB2.
+
+    Raises:
+        DataError: The file cannot be read, or (when strict) a row has no text, or a span lies outside it, is empty,
+            overlaps another or has not one label.
+    """
+    notes = Notes(path, strict)
+    items: list[Sentence] = []
+    for line, row in parquet_rows(path) if is_parquet(path) else json_rows(read_lines(path, notes), notes):
+        text, found = _text_of(row), _spans_of(row)
+        language = row.get("language") if isinstance(row.get("language"), str) else None
+        own = row.get("id") if isinstance(row.get("id"), str | int) else None
+        try:
+            if text is None or found is None:
+                raise BadValue("expected a text and a list of spans under label, labels, entities or spans")
+            words, tags, cut = to_words(text, [_span(each, text) for each in found], language)
+        except BadValue as error:
+            notes.error(line, "value", str(error))
+            notes.drop("bad_row")
+            continue
+        for word in cut:
+            notes.collect("cut_word", line, word)
+        id_ = str(len(items)) if own is None else str(own)
+        items.append(Sentence(words, tags, id_, [line] * len(words), language, own_id=own is not None))
+    notes.warn_collected("cut_word", "words that are cut where a span begins or ends inside them")
+    layout = "texts with spans of characters"
+    return finish_tagging(Read(items, "spans", path, notes.problems, notes.dropped, "IOB2", layout=layout), "IOB2")
+
+
+def to_words(text: str, spans: Sequence[Span], language: str | None = None) -> tuple[list[str], list[str], list[str]]:
+    """Words and tags of a text with spans.
+
+    Args:
+        text: The text.
+        spans: Start, end and label of each, in characters.
+        language: For `split_words`.
+
+    Returns:
+        The words, their tags in IOB2, and those words that were cut, as they had been.
+
+    Raises:
+        BadValue: Two spans overlap.
+    """
+    ordered = sorted(spans)
+    for (_, end, label), (start, _, other) in pairwise(ordered):
+        if start < end:
+            raise BadValue(f"expected spans one after the other, but {label} and {other} overlap at character {start}")
+    edges = sorted({place for start, end, _ in ordered for place in (start, end)})
+    whole = split_words(text, language)
+    words, tags, cut = [], [], []
+    for word, (start, end) in zip(whole, word_offsets(text, whole), strict=True):
+        inside = [place for place in edges if start < place < end]
+        cut += [word] if inside else []
+        for first, last in zip([start, *inside], [*inside, end], strict=True):
+            span = next((each for each in ordered if each[0] <= first < each[1]), None)
+            words.append(text[first:last])
+            tags.append("O" if span is None else f"{'B' if first == span[0] else 'I'}-{span[2]}")
+    return words, tags, cut
+
+
+def _text_of(row: Mapping[str, Any]) -> str | None:
+    return next((row[name] for name in FIELD_NAMES["text"] if isinstance(row.get(name), str)), None)
+
+
+def _spans_of(row: Mapping[str, Any]) -> list[Any] | None:
+    """The list under the first key that holds nothing but what may be spans."""
+    for key in SPANS:
+        value = row.get(key)
+        if isinstance(value, list) and all(isinstance(each, list | tuple | dict) for each in value):
+            return value
+    return None
+
+
+def _span(value: Any, text: str) -> Span:
+    """A span without blanks at its edges, checked against the text."""
+    if isinstance(value, dict):
+        start = value.get("start", value.get("start_offset"))
+        end = value.get("end", value.get("end_offset"))
+        label = value.get("label", value.get("labels", value.get("type", value.get("tag"))))
+    else:
+        start, end, label = value if len(value) == 3 else (None, None, None)
+    label = label[0] if isinstance(label, list | tuple) and len(label) == 1 else label
+    if not (isinstance(start, int) and isinstance(end, int) and isinstance(label, str) and label.strip()):
+        raise BadValue(f"expected a span of start, end and one label, but got {value!r:.80}")
+    start, end = _in_characters(value, text, start, end)
+    if not 0 <= start < end <= len(text) or not text[start:end].strip():
+        raise BadValue(f"expected a span inside the text of {len(text)} characters, but got {value!r:.80}")
+    inner = text[start:end]
+    return start + len(inner) - len(inner.lstrip()), end - len(inner) + len(inner.rstrip()), label.strip()
+
+
+def _in_characters(value: Any, text: str, start: int, end: int) -> tuple[int, int]:
+    """Places in characters, also where a tool counts in UTF-16 as browsers do; its own copy of the text tells."""
+    copy = value.get("text") if isinstance(value, dict) else None
+    if not isinstance(copy, str) or text[start:end] == copy:
+        return start, end
+    data = text.encode("utf-16-le", "surrogatepass")
+    if data[2 * start : 2 * end] == copy.encode("utf-16-le", "surrogatepass"):
+        return tuple(len(data[: 2 * place].decode("utf-16-le", "surrogatepass")) for place in (start, end))  # type: ignore[return-value]
+    raise BadValue(f"expected the span {start} to {end} to be {shown(copy)}, but there is {shown(text[start:end])}")
