@@ -48,7 +48,7 @@ _TWO_LETTERS = frozenset(  # ISO 639-1
     "se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi "
     "vo wa wo xh yi yo za zh zu".split()
 )
-_SUFFIXES = frozenset(("", ".tsv", ".txt", ".conllu", ".conll", ".bio", ".iob2", ".jsonl"))
+_SUFFIXES = frozenset(("", ".tsv", ".txt", ".conllu", ".conll", ".bio", ".iob2", ".jsonl", ".json", ".csv", ".parquet"))
 _WIKIPEDIA = "|".join(  # Wikipedia's codes of several parts, which WikiANN's files have
     code.replace("-", "[-_]")
     for code in "bat-smg be-tarask be-x-old cbk-zam fiu-vro map-bms nds-nl roa-rup roa-tara zh-classical zh-min-nan "
@@ -87,7 +87,8 @@ def describe(path: Path) -> tuple[str, str | None]:
     Returns:
         Language code as the name or the folder spells it, `und` where neither does; `train`, `dev`, `test` or None.
     """
-    stem = path.name.removesuffix(path.suffix)
+    plain = _unpacked(path)
+    stem = plain.name.removesuffix(plain.suffix)
     for pattern in _NAMES:
         if match := pattern.fullmatch(stem):
             groups = match.groupdict()
@@ -116,7 +117,7 @@ def find_files(folder: Path, task: str | None, split: str, languages: Iterable[s
     files = sorted(
         DataFile(language, split_there, path)
         for path in root.rglob("*")
-        if path.suffix in _SUFFIXES and path.is_file()
+        if _unpacked(path).suffix in _SUFFIXES and path.is_file()
         for language, split_there in (describe(path),)
         if split_there is not None
     )
@@ -153,12 +154,17 @@ def other_files(folder: Path, task: str | None) -> list[str]:
         str(path.relative_to(root))
         for path in root.rglob("*")
         if path.is_file()
-        and (path.suffix not in _SUFFIXES or describe(path)[1] is None)
+        and (_unpacked(path).suffix not in _SUFFIXES or describe(path)[1] is None)
         and not any(part.startswith(".") for part in path.relative_to(root).parts)
         and path.suffix.lower() != ".md"
         and path.stem.upper() not in ("README", "LICENSE", "LICENCE", "CITATION", "CHANGELOG")
         and not ("_labels" in path.name and path.with_name(path.name.replace("_labels", "_text")).exists())
     )
+
+
+def _unpacked(path: Path) -> Path:
+    """A path without the `.gz` of a file that gzip packed."""
+    return path.with_name(path.name.removesuffix(".gz")) if path.name.endswith(".gz") and path.stem else path
 
 
 def _root(folder: Path, task: str | None) -> Path:
