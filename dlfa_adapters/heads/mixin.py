@@ -8,6 +8,7 @@ from torch import nn
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.fusion import BiLSTM, FuseLayer, Fusion, MaskedBatchNorm
 from dlfa_adapters.heads.activation import ActivationMixin
+from dlfa_adapters.heads.averaging import AveragingMixin
 from dlfa_adapters.heads.folders import FoldersMixin
 from dlfa_adapters.heads.forward import ForwardMixin, asking_for_states
 from dlfa_adapters.heads.head import HEAD_TYPE, DLFAHead
@@ -19,7 +20,7 @@ from dlfa_adapters.tasks import get_task
 from dlfa_adapters.tasks.fuse_layer import resolve_fuse_layer
 
 
-class DLFAHeadsMixin(ActivationMixin, LanguageMixin, ForwardMixin, SavingMixin, FoldersMixin):
+class DLFAHeadsMixin(ActivationMixin, AveragingMixin, LanguageMixin, ForwardMixin, SavingMixin, FoldersMixin):
     """`add_dlfa_head` and what it takes to run, train, save and load such heads.
 
     Stands in front of a model class of adapters: `class BertAdapterModel(DLFAHeadsMixin, adapters.BertAdapterModel)`.

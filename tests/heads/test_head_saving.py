@@ -482,3 +482,41 @@ def test_average_head(tiny_model, shake):
     for key, value in state(model, "mean").items():
         expected = (state(model, "a")[key] + state(model, "b")[key]) / 2
         torch.testing.assert_close(value, expected.to(value.dtype))
+
+
+def test_weights_that_make_a_variance_negative_are_refused(tiny_model, shake):
+    model = tiny_model()
+    for name in ("a", "b"):
+        model.add_dlfa_head(name, 1, "tagging", num_labels=3)
+    for key, value in model.heads["b"].state_dict().items():
+        if key.endswith("running_var"):
+            value.fill_(9.0)
+    for weights in ([3, -2], [1, -1]):
+        with pytest.raises(ConfigError, match=r"running variance .* negative.*type weights from 0 up|add up to 0"):
+            model.average_head("mean", ["a", "b"], weights=weights)
+    assert list(model.heads) == ["a", "b"]
+    model.average_head("mean", ["a", "b"], weights=[3, 1])
+    variances = [v for key, v in model.heads["mean"].state_dict().items() if key.endswith("running_var")]
+    assert variances
+    assert all(torch.allclose(v, torch.full_like(v, 3.0)) for v in variances)
+    for name in ("c", "d"):
+        model.add_dlfa_head(name, 1, "tagging", num_labels=3, norm="layer")
+    model.average_head("further", ["c", "d"], weights=[3, -2])
+
+
+def test_heads_from_two_folders_of_one_encoder_can_be_averaged(tiny_model, shake, tmp_path):
+    for name in ("a", "b"):
+        model = tiny_model()
+        model.config.name_or_path = f"/somewhere/{name}"
+        model.add_dlfa_head(name, 1, "tagging", num_labels=3)
+        shake(model, seed=ord(name)).save_head(str(tmp_path / name), name)
+    model = tiny_model()
+    for name in ("a", "b"):
+        model.load_head(str(tmp_path / name))
+    model.average_head("mean", ["a", "b"])
+    expected = (state(model, "a")["inner.1.weight"] + state(model, "b")["inner.1.weight"]) / 2
+    torch.testing.assert_close(state(model, "mean")["inner.1.weight"], expected)
+    assert [model.heads[name].config["encoder"]["name"] for name in "ab"] == ["/somewhere/a", "/somewhere/b"]
+    model.add_dlfa_head("other", 2, "tagging", num_labels=3)
+    with pytest.raises(ValueError, match="different configurations"):
+        model.average_head("no", ["a", "other"])
