@@ -27,3 +27,19 @@ class RunError(DLFAError, ValueError):
 
 class MissingExtraError(DLFAError, ImportError):
     """A package of an optional extra is not installed; the text has the pip command."""
+
+
+def is_a_librarys(error: BaseException) -> bool:
+    """Whether the line that raised an error is in another library, or it is a sentence of this one.
+
+    For a damaged file Transformers, tokenizers and PyTorch raise whatever they stumble over, a bare `Exception`
+    included, so that its class does not tell their refusal of a user's file from a mistake in a line of ours. What a
+    line of ours raises without meaning to must not be reported as the user's fault.
+    """
+    if isinstance(error, DLFAError):
+        return True
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    name = last.tb_frame.f_globals.get("__name__", "") if last is not None else ""
+    return str(name).partition(".")[0] not in ("dlfa_adapters", "dlfa_cli")

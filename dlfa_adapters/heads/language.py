@@ -7,7 +7,7 @@ from typing import Any
 from adapters.composition import Stack
 from adapters.loading import AdapterLoader
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.errors import ConfigError, is_a_librarys
 from dlfa_adapters.ground.checksums import sha256_of
 from dlfa_adapters.ground.schema import mend, wrong_in
 from dlfa_adapters.heads.encoder import fingerprint
@@ -57,13 +57,13 @@ class LanguageMixin:
             free = _free_name(own_name, before) if own_name else None
             name = str(self.load_adapter(folder, load_as=free, with_head=False, loading_info=info))
             _check_whole(folder, self.config, [*info.get("missing_keys", ()), *info.get("unexpected_keys", ())])
-        except (ConfigError, OSError, RuntimeError, ValueError, TypeError, LookupError) as error:
+        except Exception as error:  # for a damaged file the libraries raise whatever they stumble over
             for loaded in set(self.adapters_config.adapters) - before:
                 self.delete_adapter(loaded)
-            if isinstance(error, ConfigError):
+            if isinstance(error, ConfigError) or not is_a_librarys(error):
                 raise
             first = (str(error).strip() or "no reason given").splitlines()[0]
-            if isinstance(error, (TypeError, LookupError)):
+            if not isinstance(error, (OSError, RuntimeError, ValueError)):
                 first = f"{type(error).__name__}: {first}"
             raise ConfigError(
                 f"The language adapter {folder!r} cannot be loaded ({first}); give a folder that was saved with "

@@ -14,7 +14,7 @@ from transformers.modeling_utils import no_init_weights
 from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING, MODEL_MAPPING
 
 from dlfa_adapters.data.reach import no_answer, only_cached
-from dlfa_adapters.errors import ConfigError, RunError, UnsupportedModelError
+from dlfa_adapters.errors import ConfigError, RunError, UnsupportedModelError, is_a_librarys
 
 _loading_log = logging.getLogger("transformers.modeling_utils")
 
@@ -53,6 +53,8 @@ def read_encoder_config(name: str, **options: Any) -> Any:
     try:
         config = AutoConfig.from_pretrained(name, **{**options, **local})
     except Exception as error:  # for a damaged file Transformers raises whatever it stumbles over
+        if not is_a_librarys(error):
+            raise
         raise _not_found(name, error) from error
     if config.model_type == "dlfa":
         raise ConfigError(f"{name!r} is a DLFA model already; type from_pretrained({name!r}).")
@@ -71,6 +73,8 @@ def read_encoder(name: str, config: Any, **options: Any) -> Any:
     try:
         return cls.from_pretrained(name, config=config, **_without_pooler(cls), **{**options, **local})
     except Exception as error:
+        if not is_a_librarys(error):
+            raise
         raise _not_found(name, error) from error
     finally:
         _loading_log.removeFilter(_not_about_the_pooler)
@@ -85,6 +89,7 @@ def plain_encoder(model: PreTrainedModel) -> Any:
 
     Raises:
         RunError: If weights of the encoder are not in the model.
+        UnsupportedModelError: If they are not, and the states that it gives cannot be fused.
     """
     base: Any = model.base_model
     cls = encoder_class(base.config)
@@ -100,6 +105,8 @@ def plain_encoder(model: PreTrainedModel) -> Any:
         encoder = build_encoder(config).to(device=base.device, dtype=base.dtype)
     missing = [name for name in encoder.state_dict() if name not in state]
     if missing:
+        if cls.__module__.partition(".")[0] == type(base).__module__.partition(".")[0]:
+            try_encoder(base)  # another class of Transformers, such as FunnelBaseModel: its states say more
         raise RunError(f"{type(model).__name__} lacks weights of {cls.__name__}: {', '.join(missing[:3])}.")
     encoder.load_state_dict({name: state[name] for name in encoder.state_dict()})
     return encoder.train(base.training)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.data.reach import no_answer, only_cached
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.errors import ConfigError, is_a_librarys
 from dlfa_adapters.heads.bare import load_encoder_model
 from dlfa_adapters.heads.encoder import fingerprint
 from dlfa_adapters.offline.encoder import find_offline_encoder, load_found, load_found_tokenizer
@@ -64,6 +64,8 @@ def load_encoder(name: str = OFFLINE) -> Encoder:
         tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=local, fix_mistral_regex=False)
         model = load_encoder_model(name, local_files_only=local)
     except Exception as error:  # for a damaged file the libraries raise whatever they stumble over
+        if not is_a_librarys(error):
+            raise
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         if local:
             first = f"it is no folder and not in the cache, and {no_answer()}"

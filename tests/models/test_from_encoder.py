@@ -1,13 +1,14 @@
 """`from_encoder`: labels and layer by task, encoders by name or as a model, and what it refuses."""
 
 import logging
+import shutil
 
 import pytest
 import torch
 import transformers
 from transformers.modeling_utils import no_init_weights
 
-from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.errors import ConfigError, RunError, UnsupportedModelError
 from dlfa_adapters.fusion import MaskedBatchNorm
 from dlfa_adapters.models import DLFAForSequenceClassification, DLFAForTokenClassification
 from dlfa_adapters.tasks import NER, PAWSX, XNLI, tagging_task
@@ -185,3 +186,48 @@ def test_the_control_and_the_single_layer(encoder, caplog):
     assert "the control D_4" in caplog.text
     with pytest.raises(ConfigError, match="has a single layer"):
         Tagger.from_encoder(encoder(num_hidden_layers=1), task="ner")
+
+
+def test_a_class_of_transformers_that_pools_says_so():
+    config = transformers.FunnelConfig(
+        vocab_size=100, d_model=16, n_head=2, d_head=8, d_inner=32, block_sizes=[1, 1, 1], num_decoder_layers=1
+    )
+    for cls in (transformers.FunnelModel, transformers.FunnelBaseModel):
+        with pytest.raises(UnsupportedModelError, match="'funnel'"):
+            Tagger.from_encoder(cls(config).eval(), 1, num_labels=3)
+
+
+def test_a_mistake_of_ours_is_not_said_to_be_the_users(tiny_folder, monkeypatch):
+    """A name that is not there, in a line of ours, is no folder that cannot be loaded."""
+    from dlfa_adapters.heads import bare
+    from dlfa_adapters.models import encoder as module
+    from dlfa_adapters.runs.encoders import load_encoder
+
+    with monkeypatch.context() as patch:
+        patch.delattr(bare, "load_file")
+        with pytest.raises(NameError, match="load_file"):
+            load_encoder(str(tiny_folder))
+    with monkeypatch.context() as patch:
+        patch.delattr(module, "_without_pooler")
+        with pytest.raises(NameError, match="_without_pooler"):
+            Tagger.from_encoder(tiny_folder, 2, task="ner")
+    with monkeypatch.context() as patch:
+        patch.delattr(module, "AutoConfig")
+        with pytest.raises(NameError, match="AutoConfig"):
+            Tagger.from_encoder(tiny_folder, 2, task="ner")
+
+
+@pytest.mark.parametrize("content", ["[]", "5", "{", '{"model_type": "bert", "hidden_size": "x"}'])
+def test_whatever_a_damaged_file_makes_transformers_raise(content, tiny_folder, tmp_path):
+    from dlfa_adapters.runs.encoders import load_encoder
+
+    folder = shutil.copytree(tiny_folder, tmp_path / "copy")
+    (folder / "config.json").write_text(content)
+    with pytest.raises((ConfigError, UnsupportedModelError), match=r"cannot be loaded|does not give one number"):
+        Tagger.from_encoder(folder, 2, task="ner")
+    with pytest.raises(ConfigError, match="cannot be loaded"):
+        load_encoder(str(folder))
+    shutil.copy(tiny_folder / "config.json", folder / "config.json")
+    (folder / "tokenizer.json").write_text(content)
+    with pytest.raises(ConfigError, match="cannot be loaded"):
+        load_encoder(str(folder))
