@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.utils import ModelOutput
 
+from dlfa_adapters.errors import UnsupportedModelError
 from dlfa_adapters.fusion import BiLSTM, Fusion, MaskedBatchNorm, select_states, state_indices
 from dlfa_adapters.fusion.base import check_mask, token_shape
 from dlfa_adapters.models.classifier import DLFAClassifier
@@ -119,7 +120,14 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
         """Recompute blocks in the backward pass; not reentrant unless asked for.
 
         A reentrant block whose input needs no gradient, as with a frozen embedding, gives none to its LoRA either.
+
+        Raises:
+            UnsupportedModelError: If the encoder has none, as ALBERT.
         """
+        if not self.encoder.supports_gradient_checkpointing:
+            raise UnsupportedModelError(
+                f"{self.encoder.config.model_type!r} of Transformers has no gradient checkpointing; leave it out."
+            )
         super().gradient_checkpointing_enable(gradient_checkpointing_kwargs or {"use_reentrant": False})
 
     def _scores(
@@ -134,7 +142,10 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
         if not self._takes_segments:  # some tokenizers give them to encoders that have none
             inputs["token_type_ids"] = None
         given = {name: value for name, value in inputs.items() if value is not None}
-        check_mask(attention_mask, token_shape(given))
+        own_mask = attention_mask
+        if "past_key_values" in given:
+            own_mask = self._mask_behind_prefix(attention_mask, token_shape(given))
+        check_mask(own_mask, token_shape(given))
         outputs = self.encoder(
             attention_mask=attention_mask,
             output_hidden_states=self.needs_hidden_states or wanted,
@@ -146,10 +157,25 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
         if self.needs_hidden_states:
             check_states(self.config.encoder_config, outputs)
             states = select_states(self.indices, outputs.hidden_states, last)
-        scores = self.classifier(*states, attention_mask=attention_mask, pooling=pooling)
+        scores = self.classifier(*states, attention_mask=own_mask, pooling=pooling)
         if not wanted:
             outputs["hidden_states"] = None
         return scores, outputs
+
+    def _mask_behind_prefix(self, attention_mask: Tensor | None, shape: Any) -> Tensor | None:
+        """The mask of the tokens themselves, without that of a prefix before them, which has keys and values only.
+
+        Raises:
+            UnsupportedModelError: If the encoder takes no keys and values from outside.
+        """
+        if "past_key_values" not in inspect.signature(self.encoder.forward).parameters:
+            raise UnsupportedModelError(
+                f"Prefix tuning hands keys and values to the encoder, and {self.encoder.config.model_type!r} of "
+                "Transformers takes none; type lora_config(model) for a LoRA."
+            )
+        if attention_mask is None or shape is None:
+            return attention_mask
+        return attention_mask[:, -shape[-1] :]
 
     def _init_weights(self, module: nn.Module) -> None:
         """Draw weights that no checkpoint has: a fusion's its own way. Its children come first and are overwritten."""

@@ -60,11 +60,22 @@ class DLFAClassifier(nn.Module):
         Returns:
             Scores, (batch, seq, labels), or (batch, labels) with pooling.
         """
+        if self.training:
+            self._refuse_updates()
         dtype = next(self.out.parameters()).dtype  # float32 on top of an encoder in 16 or 4 bits
         fused = self.fusion(*(state.to(dtype) for state in states), attention_mask=attention_mask)
         if self.bilstm is not None:
             fused = self.bilstm(fused, attention_mask)
         return self.out(fused if pooling is None else pool_tokens(fused, attention_mask, pooling))
+
+    def _refuse_updates(self) -> None:
+        """Refuse layers of PEFT inside: it would save them without the running statistics, or could not load them."""
+        for name, module in self.named_modules():
+            if type(module).__module__.startswith("peft."):
+                raise ConfigError(
+                    f"PEFT has put an update inside the classifier ({name}), which is trained and saved as a whole; "
+                    "type get_peft_model(model, lora_config(model, target_modules='all-linear'))."
+                )
 
 
 def _layers(config: Any, width: int) -> list[nn.Module]:

@@ -18,6 +18,9 @@ FORMAT = 1
 WINDOWS = {"max_length": 128, "context": 64}
 """Pieces in a window, and those that it shares with its neighbour."""
 
+_SIZES = ("hidden_size", "num_attention_heads")
+"""Sizes of the encoder that the width of PEFT's prompts and prefixes follows from."""
+
 _DROPOUTS = (
     "classifier_dropout",
     "classifier_dropout_prob",
@@ -109,7 +112,8 @@ class DLFAConfig(PretrainedConfig):
         if kwargs.get("id2label") is not None:
             kwargs["id2label"] = check_id2label(kwargs["id2label"])
             kwargs["label2id"] = {name: id_ for id_, name in kwargs["id2label"].items()}
-        kwargs.pop("dlfa_version", None)
+        for derived in ("dlfa_version", *_SIZES):
+            kwargs.pop(derived, None)
         kwargs.setdefault("pad_token_id", nested.pad_token_id)
         attention = kwargs.get("attn_implementation")
         super().__init__(**kwargs)
@@ -126,6 +130,14 @@ class DLFAConfig(PretrainedConfig):
         self.classifier_dropout = _dropout(nested) if classifier_dropout is None else classifier_dropout
         self.task, self.encoder_name = task, encoder_name
         self.dlfa_format, self.dlfa_version = FORMAT, __version__
+
+    def to_dict(self) -> dict[str, Any]:
+        """All options; and, for PEFT, which looks there for them, the encoder's sizes."""
+        return {**super().to_dict(), **{name: getattr(self, name) for name in _SIZES}}
+
+    def to_diff_dict(self) -> dict[str, Any]:
+        """What is saved: without what follows from the encoder's configuration."""
+        return {name: value for name, value in super().to_diff_dict().items() if name not in _SIZES}
 
     @property
     def hidden_size(self) -> int:
@@ -160,7 +172,7 @@ def encoder_size(config: Any) -> tuple[int, int]:
     """
     try:
         return int(config.num_hidden_layers), int(config.hidden_size)
-    except (AttributeError, NotImplementedError, TypeError):
+    except (AttributeError, NotImplementedError, TypeError, ValueError):
         raise UnsupportedModelError(
             f"The configuration of {config.model_type} does not give one number of layers and one width "
             "(num_hidden_layers, hidden_size); give a text encoder such as bert-base-multilingual-cased."

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError, safe_open
 from torch import nn
 
 from dlfa_adapters.errors import ConfigError, RunError
@@ -121,9 +122,10 @@ def load_lora(
         A `peft.PeftModel` in eval mode.
 
     Raises:
-        RunError: If the folder has no such configuration, or the encoder is of another kind or unknown.
+        RunError: If the folder has no such configuration, its weights are damaged or lack some, or the encoder is of
+            another kind or unknown.
     """
-    from peft import PeftConfig, PeftModel
+    from peft import PeftConfig
 
     try:
         config = DLFAConfig.from_pretrained(folder)
@@ -141,7 +143,34 @@ def load_lora(
             model.classifier.float()
     else:
         model = cls._around(config, _encoder(encoder or config.encoder_name, config, loading, folder))
-    return PeftModel.from_pretrained(model, os.fspath(folder), is_trainable=is_trainable)
+    return _with_weights(model, folder, is_trainable)
+
+
+def _with_weights(model: Any, folder: str | os.PathLike[str], is_trainable: bool) -> Any:
+    """The model with the updates, fusion and classifier of the folder; PEFT itself lets weights be missing.
+
+    Raises:
+        RunError: If they cannot be read, or are not those of this model.
+    """
+    from peft import PeftModel, get_peft_model_state_dict
+
+    file = Path(folder) / "adapter_model.safetensors"
+    if not file.is_file():
+        raise RunError(f"{folder} lacks {file.name}, the weights of the LoRA; save or copy it again.")
+    try:
+        with safe_open(file, "pt") as weights:
+            names = set(weights.keys())
+    except SafetensorError as error:
+        raise RunError(f"{file} is damaged ({error}); save or copy it again.") from error
+    try:
+        loaded = PeftModel.from_pretrained(model, os.fspath(folder), is_trainable=is_trainable)
+    except (KeyError, RuntimeError) as error:  # a part that is saved as a whole is not, or sizes differ
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise RunError(f"{file} does not fit its configuration ({first}); save or copy the folder again.") from error
+    missing = sorted(set(get_peft_model_state_dict(loaded, save_embedding_layers=False)) - names)
+    if missing:
+        raise RunError(f"{file} lacks weights: {', '.join(missing[:3])}; save or copy it again.")
+    return loaded
 
 
 def base_of(model: Any) -> DLFAPreTrainedModel:

@@ -33,6 +33,7 @@ class DLFAForSequenceClassification(DLFAPreTrainedModel):
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
         num_items_in_batch: Any = None,
+        past_key_values: Any = None,
         **kwargs: Any,
     ) -> SequenceClassifierOutput | tuple[Any, ...]:
         """Scores of the labels of every text.
@@ -49,6 +50,8 @@ class DLFAForSequenceClassification(DLFAPreTrainedModel):
             output_hidden_states: Whether to return the encoder's L + 1 states, as they are before fusion.
             return_dict: Whether to return a ModelOutput rather than a tuple.
             num_items_in_batch: Number of labels in the whole accumulated batch, from Trainer.
+            past_key_values: Keys and values of a prefix, from PEFT's prefix tuning; its mask stands before that of the
+                tokens.
             **kwargs: Further inputs of the encoder.
 
         Returns:
@@ -66,6 +69,7 @@ class DLFAForSequenceClassification(DLFAPreTrainedModel):
             position_ids=position_ids,
             inputs_embeds=inputs_embeds,
             output_attentions=output_attentions,
+            past_key_values=past_key_values,
             **kwargs,
         )
         loss = None

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 from transformers.modeling_outputs import TokenClassifierOutput
 
+from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.models.base import DLFAPreTrainedModel
 from dlfa_adapters.models.loss import mean_loss
 from dlfa_adapters.tasks import TaskKind
@@ -32,6 +33,7 @@ class DLFAForTokenClassification(DLFAPreTrainedModel):
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
         num_items_in_batch: Any = None,
+        past_key_values: Any = None,
         **kwargs: Any,
     ) -> TokenClassifierOutput | tuple[Any, ...]:
         """Scores of the labels of every token.
@@ -47,6 +49,8 @@ class DLFAForTokenClassification(DLFAPreTrainedModel):
             output_hidden_states: Whether to return the encoder's L + 1 states, as they are before fusion.
             return_dict: Whether to return a ModelOutput rather than a tuple.
             num_items_in_batch: Number of labels in the whole accumulated batch, from Trainer.
+            past_key_values: Keys and values of a prefix, from PEFT's prefix tuning; its mask stands before that of the
+                tokens.
             **kwargs: Further inputs of the encoder.
 
         Returns:
@@ -54,6 +58,7 @@ class DLFAForTokenClassification(DLFAPreTrainedModel):
 
         Raises:
             UnsupportedModelError: If the states of the encoder cannot be fused.
+            ConfigError: If there is not one label for every token.
         """
         logits, outputs = self._scores(
             None,
@@ -64,8 +69,14 @@ class DLFAForTokenClassification(DLFAPreTrainedModel):
             position_ids=position_ids,
             inputs_embeds=inputs_embeds,
             output_attentions=output_attentions,
+            past_key_values=past_key_values,
             **kwargs,
         )
+        if labels is not None and labels.shape != logits.shape[:-1]:
+            raise ConfigError(
+                f"Tagging needs a label for every token, {tuple(logits.shape[:-1])}, and got {tuple(labels.shape)}; "
+                "where PEFT's prompt tuning or P-tuning put tokens in front, type lora_config(model) for a LoRA."
+            )
         loss = None if labels is None else mean_loss(logits, labels, num_items_in_batch=num_items_in_batch)
         output = TokenClassifierOutput(loss, logits, outputs.hidden_states, outputs.attentions)
         as_dict = self.config.return_dict if return_dict is None else return_dict

@@ -6,6 +6,7 @@ from typing import Any
 from adapters.composition import Stack
 from safetensors.torch import save_file
 
+from dlfa_adapters.errors import RunError
 from dlfa_adapters.heads.names import folder_name
 from dlfa_adapters.tuning.base import Saved
 
@@ -53,6 +54,9 @@ def load_trained(model: Any, head_name: str, record: dict[str, Any], folder: Pat
 
     Returns:
         The model; for `peft` a PEFT model.
+
+    Raises:
+        RunError: If weights are missing or damaged.
     """
     if record["saved"] == "peft":
         from dlfa_adapters.models import load_lora
@@ -60,12 +64,32 @@ def load_trained(model: Any, head_name: str, record: dict[str, Any], folder: Pat
         return load_lora(folder / PEFT, encoder=model)
     names = record.get("adapters", [])
     for name in names:
-        model.load_adapter(str(folder / ADAPTERS / folder_name(name)), load_as=name, with_head=False)
+        _load_adapter(model, folder / ADAPTERS / folder_name(name), name)
     model.load_head(str(folder / HEAD), load_as=head_name)
     if names:
         model.set_active_adapters(Stack(*names))
     model.active_head = head_name
     return model.eval()
+
+
+def _load_adapter(model: Any, folder: Path, name: str) -> None:
+    """Load an adapter; upstream lets weights be missing, which then are as they were drawn.
+
+    Raises:
+        RunError: If they cannot be read, or are not those of the adapter.
+    """
+    info: dict[str, Any] = {}
+    try:
+        model.load_adapter(str(folder), load_as=name, with_head=False, loading_info=info, use_safetensors=True)
+    except (OSError, RuntimeError) as error:
+        first = str(error).strip().splitlines()[0]
+        raise RunError(f"The adapter in {folder} cannot be loaded ({first}); copy or train the run again.") from error
+    wrong = [*info["missing_keys"], *info["unexpected_keys"]]
+    if wrong:
+        raise RunError(
+            f"The adapter in {folder} lacks weights or has others than its configuration says: "
+            f"{', '.join(wrong[:3])}; copy or train the run again."
+        )
 
 
 def _in_order(setup: Any) -> list[str]:
