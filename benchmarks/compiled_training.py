@@ -28,7 +28,7 @@ STEPS, KEPT = 120, 60
 def train_once(way: str, tuning: str) -> list[float]:
     """Seconds of each step."""
     from dlfa_adapters.training import run as training
-    from dlfa_adapters.training.settings import training_arguments
+    from dlfa_adapters.training.arguments import training_arguments
 
     def compiling(*args: Any, **options: Any) -> Any:
         return training_arguments(*args, **{**options, "compile_model": True})

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dlfa_cli.evaluate import language_list
+from dlfa_cli.rates import rates
 from dlfa_cli.reading import Format, TagColumn, WordColumn
 
 if TYPE_CHECKING:
@@ -85,9 +86,16 @@ def sweep(
             rich_help_panel=_STEPS,
         ),
     ] = 0.0,
-    lr: Annotated[float | None, typer.Option(help="Learning rate of the encoder.", rich_help_panel=_STEPS)] = None,
+    lr: Annotated[
+        str | None, typer.Option(help="Learning rate of the encoder, or several to try.", rich_help_panel=_STEPS)
+    ] = None,
     head_lr: Annotated[
-        float | None, typer.Option(help="Learning rate of fusion and classifier.", rich_help_panel=_STEPS)
+        str | None,
+        typer.Option(
+            help="Of fusion and classifier: one, or several to try, e.g. 1e-3,1e-2, from which dev takes the best for "
+            "each head.",
+            rich_help_panel=_STEPS,
+        ),
     ] = None,
     batch_size: Annotated[int, typer.Option(help="Items in a step.", rich_help_panel=_STEPS)] = 32,
     max_length: Annotated[int, typer.Option(help="Pieces in a window or text.", rich_help_panel=_STEPS)] = 128,
@@ -131,7 +139,8 @@ def sweep(
         "languages": language_list(languages), "limit": limit, "language": language,
         "labels": labels, "model": model, "tuning": tuning, "out": out, "restart": restart,
         "extra": extra.split(",") if extra else (), "seeds": seeds, "seed": seed, "gate": gate,
-        "reduction": reduction, "epochs": epochs, "within": within, "learning_rate": lr, "head_learning_rate": head_lr,
+        "reduction": reduction, "epochs": epochs, "within": within,
+        "learning_rate": rates(lr, "--lr"), "head_learning_rate": rates(head_lr, "--head-lr"),
         "batch_size": batch_size, "max_length": max_length, "context": context, "at_once": at_once,
         "precision": precision, "plots": plots,
         "format": format, "word_column": word_column, "tag_column": tag_column,
@@ -186,7 +195,7 @@ def announce(screen: "Console", prepared: "Prepared") -> None:
         f"Data: {len(prepared.train.gold):,} items in {', '.join(prepared.sources)}; dev {len(prepared.dev.gold):,}; "
         f"scored: {items:,} in {', '.join(prepared.targets)}",
         *(f"Read: {line}" for line in prepared.taken),
-        f"Steps: {settings.epochs} epochs, batch {settings.batch_size}, learning rate {settings.head_learning_rate:g}; "
+        f"Steps: {settings.epochs} epochs, batch {settings.batch_size}, {prepared.rates_in_words()}; "
         "kept: "
         + (f"the first epoch within {settings.within:g} points of the best" if settings.within else "the best epoch")
         + " on dev",

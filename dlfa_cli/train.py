@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dlfa_cli.machine import PANEL, Compile, GradientCheckpointing, Precision, ReportTo
+from dlfa_cli.rates import rates
 from dlfa_cli.reading import Format, TagColumn, WordColumn
 
 if TYPE_CHECKING:
@@ -93,7 +94,11 @@ def train(
         float | None, typer.Option(help="Learning rate; default: the tuning's.", rich_help_panel=_STEPS)
     ] = None,
     head_lr: Annotated[
-        float | None, typer.Option(help="Learning rate of fusion and classifier.", rich_help_panel=_STEPS)
+        str | None,
+        typer.Option(
+            help="Of fusion and classifier; features: or several to try, e.g. 1e-3,1e-2, of which dev takes the best.",
+            rich_help_panel=_STEPS,
+        ),
     ] = None,
     batch_size: Annotated[int, typer.Option(help="Items in a step, over all processes.", rich_help_panel=_STEPS)] = 32,
     warmup: Annotated[float, typer.Option(help="Share of steps.", rich_help_panel=_STEPS)] = 0.1,
@@ -147,7 +152,8 @@ def train(
         "target_text": target_text, "fusion": fusion, "gate": gate, "branches": branches,
         "norm": norm, "init": init, "reduction": reduction, "pooling": pooling,
         "classifier": classifier, "lstm_hidden": lstm_hidden, "lstm_dropout": lstm_dropout,
-        "epochs": epochs, "max_steps": max_steps, "learning_rate": lr, "head_learning_rate": head_lr,
+        "epochs": epochs, "max_steps": max_steps, "learning_rate": lr,
+        "head_learning_rate": rates(head_lr, "--head-lr"),
         "batch_size": batch_size, "warmup": warmup, "within": within, "patience": patience, "every": every,
         "seed": seed, "max_length": max_length, "context": context, "micro_batch_size": micro_batch,
         "precision": precision, "gradient_checkpointing": gradient_checkpointing, "compile": compile,

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from dlfa_adapters.frozen.kept import Epoch, TrainedHead
-from dlfa_adapters.frozen.stacked import HeadSpec
 from dlfa_adapters.frozen.stacks import Stack
 from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
 
@@ -28,7 +27,7 @@ class Checkpoint:
 
     Args:
         path: The file.
-        specs: The heads.
+        heads: The heads without anything, for their specs and rates.
         epochs: Epochs of the whole training.
         stacks: The heads' weights, which `load` overwrites.
         optimizer: Their optimiser, likewise.
@@ -37,13 +36,18 @@ class Checkpoint:
     def __init__(
         self,
         path: Path,
-        specs: Sequence[HeadSpec],
+        heads: Sequence[TrainedHead],
         epochs: int,
         stacks: Sequence[Stack],
         optimizer: torch.optim.Optimizer,
     ) -> None:
         self.path, self.stacks, self.optimizer = path, stacks, optimizer
-        told = {"epochs": epochs, "heads": [asdict(spec) for spec in specs], "stacks": [s.members for s in stacks]}
+        told = {
+            "epochs": epochs,
+            "heads": [asdict(head.spec) for head in heads],
+            "rates": [head.rate for head in heads],
+            "stacks": [stack.members for stack in stacks],
+        }
         self.identity = json.loads(json.dumps(told))
 
     def save(self, epoch: int, trained: Sequence[TrainedHead]) -> None:
@@ -56,7 +60,12 @@ class Checkpoint:
                 for kind, values in (("weights", kept.state_dict), ("counts", kept.counts)):
                     tensors.update({f"{kind}.{h}.{e}.{name}": value for name, value in values.items()})
         heads = [
-            {"dev": t.dev_scores, "watched": t.watched, "epochs": [[e.number, e.score] for e in t.epochs]}
+            {
+                "dev": t.dev_scores,
+                "losses": t.dev_losses,
+                "watched": t.watched,
+                "epochs": [[e.number, e.score, e.loss] for e in t.epochs],
+            }
             for t in trained
         ]
         about = {"epoch": epoch, "identity": self.identity, "heads": heads}
@@ -83,10 +92,10 @@ class Checkpoint:
                 tensor.copy_(tensors[f"live.{i}"])
         self._load_optimizer(tensors)
         for h, (head, told) in enumerate(zip(trained, about["heads"], strict=True)):
-            head.dev_scores, head.watched = told["dev"], told["watched"]
+            head.dev_scores, head.dev_losses, head.watched = told["dev"], told["losses"], told["watched"]
             head.epochs = [
-                Epoch(number, score, _under(tensors, f"weights.{h}.{e}."), _under(tensors, f"counts.{h}.{e}."))
-                for e, (number, score) in enumerate(told["epochs"])
+                Epoch(number, score, _under(tensors, f"weights.{h}.{e}."), _under(tensors, f"counts.{h}.{e}."), loss)
+                for e, (number, score, loss) in enumerate(told["epochs"])
             ]
         return int(about["epoch"])
 

@@ -1,6 +1,7 @@
 """Training many heads side by side on the states of a frozen encoder."""
 
 import logging
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -14,6 +15,7 @@ from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.frozen.checkpoint import Checkpoint
 from dlfa_adapters.frozen.examples import TaggedStates
 from dlfa_adapters.frozen.kept import Epoch, TrainedHead
+from dlfa_adapters.frozen.optimizer import HeadsOptimizer, Rate
 from dlfa_adapters.frozen.scores import MakeScorer, Scorer
 from dlfa_adapters.frozen.stacked import FusionClassifier, HeadSpec, new_head
 from dlfa_adapters.frozen.stacks import Stack, make_stacks
@@ -33,6 +35,8 @@ def train_heads(
     epochs: int,
     max_steps: int | None = None,
     learning_rate: float = 1e-3,
+    weight_decay: float = 0.01,
+    rates: Sequence[Rate] | None = None,
     batch_size: int = 32,
     seed: int = 0,
     within: float = 0.0,
@@ -42,8 +46,8 @@ def train_heads(
 ) -> list[TrainedHead]:
     """Train every head on the same batches in the same order, each as if it were alone.
 
-    AdamW with weight decay 0.01 and a learning rate that falls linearly to zero. Heads share no parameter, and the
-    optimiser works element by element, so the side of the others changes nothing but the time it takes.
+    AdamW with a learning rate that falls linearly to zero. Heads share no parameter, and the optimiser works element by
+    element, so the side of the others changes nothing but the time it takes.
 
     Args:
         specs: Heads to train.
@@ -53,13 +57,16 @@ def train_heads(
         scorer: `scores.span_f1` or `scores.accuracy`: makes a score of gold tags and label names.
         epochs: Passes over `train`.
         max_steps: Stop after so many batches, if that is earlier; the heads are scored there as after an epoch.
-        learning_rate: Its first value.
+        learning_rate: Its first value, of all heads. Heads that are compared should have one each, see
+            `trials.try_rates`.
+        weight_decay: Of AdamW, likewise.
+        rates: A learning rate and a weight decay for each of `specs`, instead of these two.
         batch_size: Windows in a batch.
         seed: Of the order of the batches; the heads' own seeds are in their specs.
         within: Keep the first epoch whose dev score is at most so many points below the best one; 0: the best one.
         watch: Other data to score after each epoch, e.g. target languages in a study; it chooses nothing.
-        checkpoint: A file that is written after each epoch, and gone on from if it is there and of the same heads and
-            number of epochs. Data and rates must be the same too, which the file does not tell.
+        checkpoint: A file that is written after each epoch, and gone on from if it is there and of the same heads,
+            rates and number of epochs. Data must be the same too, which the file does not tell.
         on_progress: Called after each batch with how many batches were just done, and how many there are in all.
 
     Returns:
@@ -68,25 +75,28 @@ def train_heads(
     device, width = train.states.device, train.states.width
     num_layers, layers = train.states.num_layers, train.states.layers
     heads = [(spec, new_head(spec, width, num_layers, len(labels)).to(device)) for spec in specs]
+    rates = [Rate(learning_rate, weight_decay)] * len(specs) if rates is None else rates
+    trained = [TrainedHead(spec, rate) for spec, rate in zip(specs, rates, strict=True)]
     lengths = train.states.lengths()
-    stacks = make_stacks(heads, num_layers, layers, tokens=batch_size * max(lengths, default=1))
-    weights = [weight for stack in stacks for weight in stack.parameters()]
-    optimizer = torch.optim.AdamW(weights, lr=learning_rate, weight_decay=0.01, fused=device.type in ("cpu", "cuda"))
-    trained = [TrainedHead(spec) for spec in specs]
-    saved = Checkpoint(checkpoint, specs, epochs, stacks, optimizer) if checkpoint else None
+    by_rate = sorted(
+        range(len(specs)), key=rates.__getitem__
+    )  # neighbours of one rate take one kernel of the optimiser
+    stacks = make_stacks(heads, num_layers, layers, batch_size * max(lengths, default=1), by_rate)
+    optimizer = HeadsOptimizer(stacks, rates)
+    saved = Checkpoint(checkpoint, trained, epochs, stacks, optimizer.adamw) if checkpoint else None
     done = saved.load(trained) if saved else 0
-    gold = train.label_ids({label: i for i, label in enumerate(labels)})
+    label2id = {label: i for i, label in enumerate(labels)}
+    gold = train.label_ids(label2id)
     asked = {name: (data, scorer(data.tags, labels)) for name, data in (watch or {}).items()}
-    judge = None if dev is None else (dev, scorer(dev.tags, labels))
+    judge = None if dev is None else (dev, scorer(dev.tags, labels), dev.label_ids(label2id))
     generator = torch.Generator().manual_seed(seed)
     step, steps = 0, epochs * -(-len(lengths) // batch_size)
     steps = min(steps, max_steps or steps)
     for epoch in range(1, epochs + 1):
         for batch in islice(shuffled_batches(lengths, batch_size, generator), steps - step):
             if epoch > done:
-                for group in optimizer.param_groups:
-                    group["lr"] = learning_rate * (1 - step / steps)
-                _step(stacks, optimizer, train, batch, gold)
+                _step(stacks, train, batch, gold, optimizer)
+                optimizer.step(1 - step / steps)
             step += 1
             if on_progress is not None:
                 on_progress(1, steps)
@@ -100,45 +110,57 @@ def train_heads(
 
 
 def _step(
-    stacks: Sequence[Stack], optimizer: torch.optim.Optimizer, train: TaggedStates, indices: Sequence[int], gold: Tensor
+    stacks: Sequence[Stack], train: TaggedStates, indices: Sequence[int], gold: Tensor, optimizer: HeadsOptimizer
 ) -> None:
-    """One step of all heads; gradients are computed stack by stack, which need not be in memory together."""
+    """The gradients of all heads, computed stack by stack, which need not be in memory together."""
     batch = train.batch(indices)
     right = gold[batch.places]
     count = (right != IGNORED).sum().clamp(min=1)
     optimizer.zero_grad()
     for stack in stacks:
-        logits = stack(batch, training=True)
-        losses = cross_entropy(logits, right.expand(len(logits), -1), ignore_index=IGNORED, reduction="none")
-        (losses.sum() / count).backward()
-    optimizer.step()
+        (_losses(stack(batch, training=True), right).sum() / count).backward()
+
+
+def _losses(logits: Tensor, gold: Tensor) -> Tensor:
+    """The cross-entropy of each head at each word, 0 at words without a label: (heads, words)."""
+    return cross_entropy(logits, gold.expand(len(logits), -1), ignore_index=IGNORED, reduction="none")
 
 
 def _after_epoch(
     number: int,
     stacks: Sequence[Stack],
     trained: Sequence[TrainedHead],
-    dev: tuple[TaggedStates, Scorer] | None,
+    dev: tuple[TaggedStates, Scorer, Tensor] | None,
     watch: Mapping[str, tuple[TaggedStates, Scorer]],
     within: float,
 ) -> None:
     """Score all heads, and keep of each what may be the epoch to keep."""
-    scores = None if dev is None else dev[1](_predict(stacks, dev[0]))
+    scores, losses = (None, None) if dev is None else _judge(stacks, *dev)
     counts = {name: scorer.counts(_predict(stacks, data)).to(torch.int32) for name, (data, scorer) in watch.items()}
     values = {name: scorer.score(counts[name].sum(1)).tolist() for name, (_, scorer) in watch.items()}
     for stack in stacks:
         for i, (member, finite) in enumerate(zip(stack.members, stack.finite(), strict=True)):
             score = None if scores is None else scores[member] if finite else 0.0
+            loss = losses[member] if losses and finite else math.inf
             if not finite:
                 logger.warning(_DIVERGED, stack.specs[i].name, stack.specs[i].seed, number)
 
-            def record(stack: Stack = stack, i: int = i, member: int = member, score: float | None = score) -> Epoch:
+            def record(
+                stack: Stack = stack, i: int = i, member: int = member, score: float | None = score, loss: float = loss
+            ) -> Epoch:
                 mine = {name: found[member].cpu() for name, found in counts.items()}
-                return Epoch(number, score or 0.0, stack.state_dict(i), mine)
+                return Epoch(number, score or 0.0, stack.state_dict(i), mine, loss)
 
-            trained[member].after_epoch(number, score, within, record)
+            trained[member].after_epoch(number, score, within, record, loss)
             for name, found in values.items():
                 trained[member].watched.setdefault(name, []).append(found[member])
+
+
+def _judge(stacks: Sequence[Stack], dev: TaggedStates, scorer: Scorer, gold: Tensor) -> tuple[list[float], list[float]]:
+    """Score and mean loss of each head on dev."""
+    sums = torch.zeros(sum(len(stack.members) for stack in stacks), device=gold.device)
+    scores = scorer(_predict(stacks, dev, gold, sums))
+    return scores, (sums / (gold != IGNORED).sum().clamp(min=1)).tolist()
 
 
 def predict_heads(heads: Sequence[TrainedHead], data: TaggedStates, labels: Sequence[str]) -> list[list[list[str]]]:
@@ -175,15 +197,27 @@ def shuffled_batches(lengths: Sequence[int], batch_size: int, generator: torch.G
 
 
 @torch.no_grad()
-def _predict(stacks: Sequence[Stack], data: TaggedStates) -> Tensor:
-    """Label ids for each head and each word of all sentences, in order: (heads, words)."""
+def _predict(
+    stacks: Sequence[Stack], data: TaggedStates, gold: Tensor | None = None, losses: Tensor | None = None
+) -> Tensor:
+    """Label ids for each head and each word of all sentences, in order: (heads, words).
+
+    Args:
+        stacks: The heads.
+        data: The sentences.
+        gold: The right label of each word, for `losses`.
+        losses: What the sum of the losses of each head is added to, (heads,).
+    """
     heads = 1 + max(member for stack in stacks for member in stack.members)
     predicted = torch.full((heads, data.starts[-1]), -1, device=data.states.device)
-    members = [torch.tensor(stack.members, device=predicted.device).unsqueeze(1) for stack in stacks]
+    members = [torch.tensor(stack.members, device=predicted.device) for stack in stacks]
     for indices in token_budget_batches(data.states.lengths(), _tokens(predicted.device)):
         batch = data.batch(indices)
         for stack, rows in zip(stacks, members, strict=True):
-            predicted[rows, batch.places] = stack(batch, training=False).argmax(1)
+            logits = stack(batch, training=False)
+            predicted[rows.unsqueeze(1), batch.places] = logits.argmax(1)
+            if gold is not None and losses is not None:
+                losses[rows] += _losses(logits, gold[batch.places]).sum(1)
     return predicted
 
 

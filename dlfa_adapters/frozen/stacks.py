@@ -147,7 +147,11 @@ class EachAlone(Stack):
 
 
 def make_stacks(
-    heads: Sequence[tuple[HeadSpec, FusionClassifier]], num_layers: int, layers: Sequence[int], tokens: int
+    heads: Sequence[tuple[HeadSpec, FusionClassifier]],
+    num_layers: int,
+    layers: Sequence[int],
+    tokens: int,
+    order: Sequence[int] | None = None,
 ) -> list[Stack]:
     """Heads of equal architecture together, as many as a GB or two can train on so many tokens.
 
@@ -156,10 +160,11 @@ def make_stacks(
         num_layers: Number of blocks of the encoder.
         layers: Which states a batch has.
         tokens: The most tokens in a batch.
+        order: In which order heads stand in a stack; default: as they come.
     """
     by_kind: dict[tuple[object, ...], list[int]] = {}
-    for member, (spec, _) in enumerate(heads):
-        by_kind.setdefault(spec.architecture, []).append(member)
+    for member in order or range(len(heads)):
+        by_kind.setdefault(heads[member][0].architecture, []).append(member)
     return [stack for members in by_kind.values() for stack in _stacks(heads, members, num_layers, layers, tokens)]
 
 

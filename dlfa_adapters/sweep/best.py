@@ -46,6 +46,8 @@ def save_head(prepared: Prepared, result: SweepResult, row: SweepRow, out: Path)
         "seed": row.spec.seed,
         "training": {
             **settings.as_dict(),
+            "head_learning_rate": row.rates.rates.head,
+            "rates_tried": {str(rates): dev for rates, dev, _ in row.rates.tried},
             "fuse_layer": list(row.spec.fuse_layer),
             "best": f"epoch {row.epoch}",
             "picked_on": f"{language_names(result.sources)} dev, among {len(result.rows)} heads of a sweep",

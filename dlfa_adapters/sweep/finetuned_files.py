@@ -12,6 +12,7 @@ import torch
 from dlfa_adapters.frozen import HeadSpec
 from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
 from dlfa_adapters.sweep.prepare import Prepared
+from dlfa_adapters.sweep.rates import Choice
 from dlfa_adapters.sweep.results import SweepRow
 
 logger = logging.getLogger(__name__)
@@ -56,14 +57,16 @@ class RowFiles:
             spec=self.specs[number],
             epoch=about["epoch"],
             dev=about["dev"],
+            loss=about["loss"],
             languages=about["languages"],
             counts=counts,
+            rates=Choice.from_dict(about["rates"]),
         )
 
     def write(self, number: int, row: SweepRow) -> None:
         """Write a finished training."""
-        about: dict[str, Any] = {"epoch": row.epoch, "dev": row.dev, "languages": row.languages}
-        about["identity"] = self._identity(number)
+        about: dict[str, Any] = {"epoch": row.epoch, "dev": row.dev, "loss": row.loss, "languages": row.languages}
+        about |= {"rates": row.rates.to_dict(), "identity": self._identity(number)}
         counts = {str(i): torch.from_numpy(row.counts[language]) for i, language in enumerate(row.languages)}
         save_tensors(self._path(number), counts, about)
 
@@ -72,8 +75,14 @@ class RowFiles:
 
     def key(self, number: int) -> str:
         """What tells the training from all others: the same wherever it stands in a sweep."""
-        return self._identity(number)[:16]
+        return self.key_of(self.specs[number])
+
+    def key_of(self, spec: HeadSpec) -> str:
+        """The same of a training that need not be of the sweep."""
+        return self._identity_of(spec)[:16]
 
     def _identity(self, number: int) -> str:
-        spec: HeadSpec = self.specs[number]
+        return self._identity_of(self.specs[number])
+
+    def _identity_of(self, spec: HeadSpec) -> str:
         return hashlib.sha256(f"{self._sweep} {json.dumps(asdict(spec), sort_keys=True)}".encode()).hexdigest()

@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,16 +13,19 @@ from torch import Tensor
 
 from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.evaluation.progress import Progress
-from dlfa_adapters.frozen import TaggedStates, TrainedHead, train_heads
+from dlfa_adapters.frozen import HeadSpec, TaggedStates, TrainedHead, train_heads
 from dlfa_adapters.frozen.checkpoint import before
 from dlfa_adapters.frozen.keep import DEFAULT_BUDGET, decide, keep
 from dlfa_adapters.frozen.kept import Epoch
+from dlfa_adapters.frozen.optimizer import Rate
 from dlfa_adapters.frozen.scores import scorer_for
 from dlfa_adapters.frozen.stacks import all_layers
 from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
 from dlfa_adapters.ground.whole import remove_drafts_of
 from dlfa_adapters.sweep.finetuned_files import RowFiles
 from dlfa_adapters.sweep.prepare import Prepared
+from dlfa_adapters.sweep.rate_files import Choices, choose_rates
+from dlfa_adapters.sweep.rates import Choice, Pair, pairs
 from dlfa_adapters.sweep.results import SweepRow
 from dlfa_adapters.sweep.saved import STATES, TRAININGS
 from dlfa_adapters.training.features import as_sentences, steps_of
@@ -42,7 +45,8 @@ def frozen_sweep(
 ) -> list[SweepRow]:
     """Train every head of a sweep on the states of one frozen encoder, and score each after every epoch.
 
-    All heads see the same batches in the same order, whatever their seed, which is that of their first weights.
+    All heads see the same batches in the same order, whatever their seed, which is that of their first weights. Where
+    several learning rates are given, each head has the one that is best for its first seed on source dev.
 
     Args:
         prepared: What to train and score.
@@ -68,7 +72,8 @@ def frozen_sweep(
     if missing:
         data = _states(prepared, folder / STATES, state_budget, note, report)
         specs = [prepared.specs[number] for number in missing]
-        checkpoint = _checkpoint(prepared, missing, folder)
+        chosen = _choose(prepared, files, specs, data, folder, report)
+        checkpoint = _checkpoint(prepared, specs, [chosen[spec].rates for spec in specs], folder)
         trained = train_heads(
             specs,
             data.pop("train"),
@@ -76,13 +81,14 @@ def frozen_sweep(
             prepared.task.labels,
             scorer_for(prepared.task),
             **steps_of(prepared.settings),
+            rates=[_rate(prepared, chosen[spec].rates) for spec in specs],
             watch={name.removeprefix("target-"): states for name, states in data.items()},
             checkpoint=checkpoint,
             on_progress=lambda done, total: report(f"Training {len(specs)} heads side by side", done, total),
         )
         for number, head in zip(missing, trained, strict=True):
             save_tensors(_weights(folder, files.key(number)), head.state_dict, {"head": head.spec.name})
-            files.write(number, _row(head))
+            files.write(number, _row(head, chosen[head.spec]))
         for path in (checkpoint, before(checkpoint)):
             path.unlink(missing_ok=True)
     return [row for number in range(len(prepared.specs)) if (row := files.read(number)) is not None]
@@ -104,7 +110,8 @@ def trained_head(prepared: Prepared, row: SweepRow) -> TrainedHead:
     weights = _read_weights(prepared.out, key)
     if weights is None:
         raise RunError(f"{_weights(prepared.out, key)} is missing or was damaged; start the sweep again.")
-    return TrainedHead(row.spec, row.dev, row.languages, [Epoch(row.epoch, row.dev_score, weights)])
+    epoch = Epoch(row.epoch, row.dev_score, weights, loss=row.loss)
+    return TrainedHead(row.spec, _rate(prepared, row.rates.rates), row.dev, watched=row.languages, epochs=[epoch])
 
 
 def _check(prepared: Prepared) -> None:
@@ -133,10 +140,49 @@ def _states(
     return {name: as_sentences(data[name], states[name]) for name in data}
 
 
-def _row(head: TrainedHead) -> SweepRow:
-    counts = {language: found.numpy() for language, found in head.counts.items()}
-    languages: Mapping[str, list[float]] = head.watched
-    return SweepRow(spec=head.spec, epoch=head.epoch, dev=head.dev_scores, languages=dict(languages), counts=counts)
+def _choose(
+    prepared: Prepared,
+    files: RowFiles,
+    specs: Sequence[HeadSpec],
+    data: Mapping[str, TaggedStates],
+    folder: Path,
+    report: Progress,
+) -> dict[HeadSpec, Choice]:
+    """The rates of some heads; no target language is scored for them."""
+    choices = Choices(files, pairs(prepared.settings, frozen=True), prepared.settings.seed)
+
+    def attempt(heads: Sequence[HeadSpec], rates: Sequence[Pair]) -> list[TrainedHead]:
+        stage = f"Trying {len(choices.pairs)} learning rates for {len(heads) // len(choices.pairs)} heads"
+        checkpoint = _checkpoint(prepared, heads, rates, folder)
+        return train_heads(
+            heads,
+            data["train"],
+            data["dev"],
+            prepared.task.labels,
+            scorer_for(prepared.task),
+            **steps_of(prepared.settings),
+            rates=[_rate(prepared, pair) for pair in rates],
+            checkpoint=checkpoint,
+            on_progress=lambda done, total: report(stage, done, total),
+        )
+
+    return choose_rates(choices, specs, attempt)
+
+
+def _rate(prepared: Prepared, pair: Pair) -> Rate:
+    return Rate(pair.head, prepared.settings.weight_decay)
+
+
+def _row(head: TrainedHead, choice: Choice) -> SweepRow:
+    return SweepRow(
+        spec=head.spec,
+        epoch=head.epoch,
+        dev=head.dev_scores,
+        languages=head.watched,
+        counts={language: found.numpy() for language, found in head.counts.items()},
+        loss=head.epochs[0].loss,
+        rates=choice,
+    )
 
 
 def _weights(folder: Path, key: str) -> Path:
@@ -156,9 +202,9 @@ def _read_weights(folder: Path, key: str) -> dict[str, Tensor] | None:
         return None
 
 
-def _checkpoint(prepared: Prepared, missing: list[int], folder: Path) -> Path:
+def _checkpoint(prepared: Prepared, heads: Sequence[HeadSpec], rates: Sequence[Pair], folder: Path) -> Path:
     """The file of the epochs that are done, by all that they depend on; files of other trainings are deleted."""
-    specs = [asdict(prepared.specs[number]) for number in missing]
+    specs = [[asdict(spec), pair] for spec, pair in zip(heads, rates, strict=True)]
     told = [prepared.encoder.describe(), prepared.data, prepared.settings.as_dict(), prepared.task.labels, specs]
     digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
     path = folder / TRAININGS / f"epoch-{digest}.safetensors"

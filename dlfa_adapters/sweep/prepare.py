@@ -12,6 +12,7 @@ from dlfa_adapters.evaluation.predictions import Items
 from dlfa_adapters.evaluation.translations import Translations, find_translations
 from dlfa_adapters.frozen import HeadSpec
 from dlfa_adapters.runs import Encoder, load_encoder
+from dlfa_adapters.sweep.rates import pairs
 from dlfa_adapters.sweep.variants import make_variants, with_seeds
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.training.dataset import Examples, TaggedExamples, TextExamples, make_examples
@@ -101,6 +102,13 @@ class Prepared:
     def num_layers(self) -> int:
         """Number of blocks L of the encoder."""
         return int(self.encoder.model.config.num_hidden_layers)
+
+    def rates_in_words(self) -> str:
+        """Which learning rates there are, for the screen."""
+        found = pairs(self.settings, frozen=self.tuning.on_states)
+        if len(found) == 1:
+            return f"learning rate {found[0]}"
+        return f"learning rates {', '.join(map(str, found))}: each head has the one that is best for it on dev"
 
     def decisive_settings(self) -> dict[str, Any]:
         """The settings that scores depend on; heads on frozen states know no smaller batches."""

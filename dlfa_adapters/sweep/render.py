@@ -1,11 +1,13 @@
 """The table of a sweep as rows of text, for the terminal and for Markdown."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 
 from dlfa_adapters.evaluation.intervals import LEVEL
 from dlfa_adapters.evaluation.paired import Difference
 from dlfa_adapters.evaluation.render import NO_VALUE, Rows, markdown_table
 from dlfa_adapters.evaluation.report import Estimate
+from dlfa_adapters.sweep.rates import Attempt
 from dlfa_adapters.sweep.results import SweepResult
 from dlfa_adapters.sweep.table import Line, SweepTable
 from dlfa_adapters.training.finish import language_names
@@ -13,11 +15,14 @@ from dlfa_adapters.training.finish import language_names
 INTERVAL = f"{100 * LEVEL:.0f} %"
 """Title of the column of intervals."""
 
+EDGE = "!"
+"""Mark of a learning rate that is the lowest or the highest of those that were tried."""
+
 
 def header(table: SweepTable, group: str) -> list[str]:
     """Column titles of `rows`."""
     against = [f"against {name}" for name in table.compared]
-    return ["", "epoch", "dev", table.groups[group].title, INTERVAL, *against]
+    return ["", "rate", "epoch", "dev", table.groups[group].title, INTERVAL, *against]
 
 
 def rows(table: SweepTable, group: str) -> Rows:
@@ -25,6 +30,7 @@ def rows(table: SweepTable, group: str) -> Rows:
     return [
         [
             line.name,
+            _rates(line),
             f"{line.epoch:.1f}",
             _spread(line.dev, line.dev_spread),
             _spread(line.means[group].value, line.spread[group]),
@@ -64,6 +70,13 @@ def notes(result: SweepResult, table: SweepTable) -> list[str]:
         f"{language_names(result.sources)} dev chooses each head's epoch and the best head: {best.spec.name} "
         f"(seed {best.spec.seed}, epoch {best.epoch}, dev {best.dev_score:.2f}); target languages choose nothing",
     ]
+    tried = next((line.rates.tried for line in table.lines if line.rates.tried), ())
+    if tried:
+        edges = [line.name for line in table.lines if line.rates.edges]
+        told.append(
+            f"rate: the head's, the best on dev of {_listed(tried)}, which each head's first seed was trained at"
+            + (f"; {EDGE}: at an end of these, so that another may be better ({', '.join(edges)})" if edges else "")
+        )
     if result.control in table.compared:
         told.append(
             f"{result.control}, the control, fuses the last layer with itself, and equation (4) then gives that layer "
@@ -91,6 +104,17 @@ def _by_language(table: SweepTable) -> Iterator[str]:
         ["", *names], [[line.name, *(_value(line.languages[name].value) for name in names)] for line in table.lines]
     )
     yield ""
+
+
+def _listed(tried: Sequence[Attempt]) -> str:
+    return ", ".join(dict.fromkeys(str(attempt.rates) for attempt in tried))
+
+
+def _rates(line: Line) -> str:
+    """The rates, with a mark where they are at an end of what was tried."""
+    if math.isnan(line.rates.rates.head):
+        return NO_VALUE
+    return f"{line.rates.rates}{EDGE if line.rates.edges else ''}"
 
 
 def _spread(value: float | None, spread: float | None) -> str:

@@ -1,5 +1,6 @@
 """What a sweep found: every head or model, seed, epoch and language; the same for frozen and fine-tuned encoders."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 
 from dlfa_adapters.evaluation.translations import Translations
 from dlfa_adapters.frozen import HeadSpec
+from dlfa_adapters.sweep.rates import UNKNOWN, Choice
 from dlfa_adapters.tasks import Task
 
 BASELINE = "last"
@@ -25,6 +27,8 @@ class SweepRow:
         languages: By language, the score after each epoch, in percent; they choose nothing.
         counts: By language, what the score of the kept epoch is a function of, (items, counts): one row an item in the
             order of the data, as `evaluation.scores.CountedScore.counts` gives. The bootstrap resamples the rows.
+        loss: The source dev loss of the kept epoch; infinite where it is not known.
+        rates: The learning rates, and what they were chosen from; chosen on the source dev data too.
     """
 
     spec: HeadSpec
@@ -32,6 +36,8 @@ class SweepRow:
     dev: list[float]
     languages: dict[str, list[float]]
     counts: dict[str, np.ndarray] = field(default_factory=dict)
+    loss: float = math.inf
+    rates: Choice = UNKNOWN
 
     @property
     def dev_score(self) -> float:
@@ -84,7 +90,14 @@ class SweepResult:
         return found
 
     def best(self) -> SweepRow:
-        """The row with the best source dev score of the variant whose mean dev score over seeds is best."""
+        """The row with the best source dev score of the variant whose mean dev score over seeds is best.
+
+        Among equal ones the lower dev loss decides.
+        """
         variants = self.variants().values()
-        best = max(variants, key=lambda rows: sum(row.dev_score for row in rows) / len(rows))
-        return max(best, key=lambda row: row.dev_score)
+        best = max(variants, key=lambda rows: (_mean([row.dev_score for row in rows]), -_mean([r.loss for r in rows])))
+        return max(best, key=lambda row: (row.dev_score, -row.loss))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -30,6 +30,7 @@ from dlfa_adapters.runs import versions
 from dlfa_adapters.runs.folder import check_free as check_run_folder
 from dlfa_adapters.runs.folder import check_writable, remove_run
 from dlfa_adapters.sweep.prepare import Prepared
+from dlfa_adapters.sweep.rates import UNKNOWN, Choice
 from dlfa_adapters.sweep.render import markdown
 from dlfa_adapters.sweep.results import SweepResult, SweepRow
 from dlfa_adapters.sweep.table import SweepTable
@@ -143,6 +144,7 @@ def read_rows(folder: str | Path) -> list[SweepRow]:
                 epoch=head["epoch"],
                 dev=head["dev"],
                 languages={name: [_number(x) for x in values] for name, values in head["languages"].items()},
+                rates=Choice.from_dict(head["rates"]) if "rates" in head else UNKNOWN,
             )
             for head in whole["heads"]
         ]
@@ -152,7 +154,8 @@ def read_rows(folder: str | Path) -> list[SweepRow]:
 
 def _as_dict(row: SweepRow) -> dict[str, Any]:
     languages = {name: [_rounded(x) for x in values] for name, values in row.languages.items()}
-    return {"spec": asdict(row.spec), "epoch": row.epoch, "dev": [_rounded(x) for x in row.dev], "languages": languages}
+    dev, rates = [_rounded(x) for x in row.dev], row.rates.to_dict()
+    return {"spec": asdict(row.spec), "rates": rates, "epoch": row.epoch, "dev": dev, "languages": languages}
 
 
 def _rounded(value: float) -> float | None:

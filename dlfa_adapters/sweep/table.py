@@ -15,6 +15,7 @@ from dlfa_adapters.evaluation.resampling import Sums, resample_languages
 from dlfa_adapters.evaluation.scores import CountedScore, mean_of_defined, scores_for
 from dlfa_adapters.evaluation.simultaneous import simultaneous
 from dlfa_adapters.evaluation.translations import Drawn
+from dlfa_adapters.sweep.rates import Choice
 from dlfa_adapters.sweep.results import BASELINE, SweepResult
 
 
@@ -25,6 +26,7 @@ class Line:
     Attributes:
         name: Its name.
         seeds: How many there are.
+        rates: The learning rates, chosen on source dev, and what they were chosen from.
         epoch: The mean of the epochs that were kept.
         dev: The mean source dev score.
         dev_spread: Its standard deviation over seeds; None for a single one.
@@ -36,6 +38,7 @@ class Line:
 
     name: str
     seeds: int
+    rates: Choice
     epoch: float
     dev: float
     dev_spread: float | None
@@ -110,6 +113,7 @@ def make_table(result: SweepResult, *, resamples: int = RESAMPLES, seed: int = 0
         Line(
             name=name,
             seeds=len(rows),
+            rates=rows[0].rates,
             epoch=fmean(row.epoch for row in rows),
             dev=fmean(row.dev_score for row in rows),
             dev_spread=_spread([row.dev_score for row in rows]),

@@ -10,11 +10,11 @@ from dlfa_adapters.data.pairs import encode_texts
 from dlfa_adapters.data.readers import read_pairs, read_text
 from dlfa_adapters.errors import ConfigError, DataError
 from dlfa_adapters.evaluation.progress import Progress
-from dlfa_adapters.frozen import train_heads
 from dlfa_adapters.frozen.keep import decide, keep
 from dlfa_adapters.frozen.scores import scorer_for
 from dlfa_adapters.frozen.similarity import parallel_cosine, sentence_means
 from dlfa_adapters.frozen.stacks import all_layers
+from dlfa_adapters.frozen.trials import all_rates, try_rates
 from dlfa_adapters.ground.folders import draft_beside
 from dlfa_adapters.runs import Encoder
 from dlfa_adapters.tasks import Task
@@ -22,12 +22,13 @@ from dlfa_adapters.tasks.fuse_layer import takes_layers
 from dlfa_adapters.training.dataset import Examples, make_examples
 from dlfa_adapters.training.features import as_sentences, spec_of
 from dlfa_adapters.training.settings import Settings
+from dlfa_adapters.tuning.features import RATES
 
 AUTO = "auto"
 MOST_ITEMS = {"train": 4000, "dev": 1000}
 """How much of the data the quick sweep looks at."""
 
-EPOCHS, RATE, MOST_TEXTS = 3, 3e-3, 1000
+EPOCHS, LEAST_STEPS, MOST_TEXTS = 3, 100, 1000
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def choose_layer(
     - With text in a target language alone: the layer in which its mean state is most alike to that of the training
       sentences, again by the cosine.
     - Otherwise: the layer with the best score on source dev after a short training of one head for each layer on the
-      states of the frozen encoder.
+      states of the frozen encoder, each at the learning rate that is best for it there.
 
     Args:
         encoder: The encoder, as it is before training.
@@ -119,25 +120,33 @@ def _by_dev(
             encoder.tokenizer.pad_token_id,
             lambda done: progress("Choosing the layer: hidden states", done, total),
         )
-        heads = train_heads(
+        epochs = max(EPOCHS, -(-LEAST_STEPS // -(-len(data["train"].rows) // settings.batch_size)))
+        trials = try_rates(
             specs,
             as_sentences(data["train"], states["train"]),
             as_sentences(data["dev"], states["dev"]),
             task.labels,
             scorer_for(task),
-            epochs=EPOCHS,
-            learning_rate=RATE,
+            rates=all_rates(RATES),
+            epochs=epochs,
             batch_size=settings.batch_size,
             seed=settings.seed,
             on_progress=lambda done, total: progress("Choosing the layer: a head for each", done, total),
         )
     model.to(device)
-    scores = {layer: head.dev_score for layer, head in zip(layers, heads, strict=True)}
-    best = max(scores, key=scores.__getitem__)
+    by_layer = {layer: trial.head for layer, trial in zip(layers, trials, strict=True)}
+    scores = {layer: head.dev_score for layer, head in by_layer.items()}
+    how = f"after {epochs} epochs on {len(data['train'].gold):,} items with the encoder frozen"
+    if max(scores.values()) == 0:
+        last = layers[-1] + 1
+        layer = min(task.default_fuse_layer(last) or max(1, round(8 * last / 12)), layers[-1])
+        return LayerChoice(
+            layer, f"Layer {layer} is the default: no layer has a source dev score above 0 {how}.", scores
+        )
+    best = max(by_layer, key=lambda layer: by_layer[layer].quality)
     why = (
         f"Layer {best} has the best source dev score, {scores[best]:.1f}, of {settings.fusion} heads for layers "
-        f"{layers[0]} to {layers[-1]} after {EPOCHS} epochs on {len(data['train'].gold):,} items with the encoder "
-        "frozen."
+        f"{layers[0]} to {layers[-1]} {how}, each at the learning rate that is best for it."
     )
     return LayerChoice(best, why, scores)
 

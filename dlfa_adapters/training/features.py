@@ -11,7 +11,9 @@ from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.frozen import HeadSpec, States, TaggedStates, train_heads
 from dlfa_adapters.frozen.export import add_trained_head
 from dlfa_adapters.frozen.keep import decide, keep
+from dlfa_adapters.frozen.optimizer import Rate
 from dlfa_adapters.frozen.scores import scorer_for
+from dlfa_adapters.frozen.trials import Trial, all_rates, try_rates
 from dlfa_adapters.training.dataset import Examples
 from dlfa_adapters.training.plateau import OnStates, train_on_plateau
 from dlfa_adapters.training.settings import Settings
@@ -26,8 +28,8 @@ def train_features(
     settings: Settings,
     folder: Path,
     progress: Progress,
-) -> tuple[int, list[float]]:
-    """Train the head of a model on frozen states: beside none other, or with an LSTM in a loop of its own.
+) -> tuple[int, list[float], Trial | None]:
+    """Train the head of a model on frozen states: at several rates side by side, or with an LSTM in a loop of its own.
 
     Args:
         model: A model of adapters with a head of that name; it has the trained weights afterwards.
@@ -40,7 +42,8 @@ def train_features(
         progress: Called after each batch.
 
     Returns:
-        The epoch that was kept, from 1, and the dev score of each, none without dev data.
+        The epoch that was kept, from 1; the dev score of each, none without dev data; and which rates were tried, None
+        if it was one.
 
     Raises:
         ConfigError: If words are not to be read at their first piece, or an LSTM gets no dev data.
@@ -63,21 +66,24 @@ def train_features(
             head.to(keeping.device), on_train, on_dev, settings, lambda: progress("Training", 1, epochs)
         )
         model.to(device)
-        return found
+        return *found, None
     sentences = {name: as_sentences(data[name], states[name]) for name in data}
-    [trained] = train_heads(
-        [spec_of(settings, head_name, head.config["fusion"], tuple(head.config["fuse_layer"] or ()))],
-        sentences["train"],
-        sentences.get("dev"),
-        train.task.labels,
-        scorer_for(train.task),
+    specs = [spec_of(settings, head_name, head.config["fusion"], tuple(head.config["fuse_layer"] or ()))]
+    options = {
         **steps_of(settings),
-        checkpoint=folder.with_name("epoch.safetensors"),
-        on_progress=lambda done, total: progress("Training", done, total),
-    )
+        "checkpoint": folder.with_name("epoch.safetensors"),
+        "on_progress": lambda done, total: progress("Training", done, total),
+    }
+    what, rates = (train.task.labels, scorer_for(train.task)), rates_of(settings, with_dev=dev is not None)
+    if dev is None:
+        [trained] = train_heads(specs, sentences["train"], None, *what, rates=rates, **options)
+        trial = None
+    else:
+        [trial] = try_rates(specs, sentences["train"], sentences["dev"], *what, rates=rates, **options)
+        trained = trial.head
     model.to(device)
     add_trained_head(model, head_name, trained, train.task.labels, head_type=train.task.kind)
-    return trained.epoch, trained.dev_scores
+    return trained.epoch, trained.dev_scores, trial
 
 
 def _check(settings: Settings, dev: object) -> None:
@@ -101,11 +107,16 @@ def steps_of(settings: Settings) -> dict[str, Any]:
     return {
         "epochs": settings.epochs or 1,
         "max_steps": settings.max_steps if settings.max_steps > 0 else None,
-        "learning_rate": settings.head_learning_rate or 1e-3,
         "batch_size": settings.batch_size,
         "seed": settings.seed,
         "within": settings.within,
     }
+
+
+def rates_of(settings: Settings, *, with_dev: bool = True) -> list[Rate]:
+    """The rates that are tried for a head; without dev data, which choose, a single one."""
+    several = settings.head_learning_rates if with_dev else ()
+    return all_rates(several or (settings.head_learning_rate or 1e-3,), [settings.weight_decay])
 
 
 def spec_of(settings: Settings, name: str, fusion: str, fuse_layer: tuple[int, ...]) -> HeadSpec:

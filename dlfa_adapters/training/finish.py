@@ -65,6 +65,7 @@ def write_training_run(plan: Plan, encoder: dict[str, Any], outcome: Outcome) ->
             "best": outcome.best,
             "picked_on": f"{language_names(languages)} dev" if languages else "nothing: the last step",
             "dev_scores": outcome.dev_scores,
+            **({"rates_tried": {f"{rate:g}": score for rate, score in plan.tried.items()}} if plan.tried else {}),
             "trainable_parameters": trainable,
             "parameters": total,
             "seconds": outcome.seconds,

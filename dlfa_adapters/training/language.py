@@ -17,6 +17,7 @@ from dlfa_adapters.heads.language import RECORD
 from dlfa_adapters.heads.pretrained_decoder import pretrained_decoder
 from dlfa_adapters.runs import load_encoder, write_run
 from dlfa_adapters.runs.folder import check_free
+from dlfa_adapters.training.arguments import training_arguments
 from dlfa_adapters.training.checkpoints import (
     alone,
     check_work_folder,
@@ -33,7 +34,6 @@ from dlfa_adapters.training.language_plan import LanguagePlan, as_options, check
 from dlfa_adapters.training.language_text import MaskedText, mask_text
 from dlfa_adapters.training.language_trainer import LanguageTrainer, perplexity
 from dlfa_adapters.training.resume import check_same, identity_of, last_checkpoint
-from dlfa_adapters.training.settings import training_arguments
 from dlfa_adapters.tuning import parameter_report, trainable_share
 from dlfa_adapters.tuning.language import LanguageTuning
 

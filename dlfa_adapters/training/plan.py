@@ -42,6 +42,7 @@ class Plan:
         taken: What the files were taken for.
         notes: Sentences that the user should read.
         choice: The fuse layer that was chosen, and why; None where it was given.
+        tried: Learning rates of the head that were tried, and the best dev score at each.
     """
 
     task: Task
@@ -55,6 +56,7 @@ class Plan:
     taken: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     choice: LayerChoice | None = None
+    tried: dict[float, float] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
         """What is going to be trained, and what else there is: for the screen or a log, without the notes."""
@@ -64,7 +66,11 @@ class Plan:
         others = ", ".join(name for name in TUNINGS if name != self.tuning.name)
         where = device_name("no GPU")
         rate = f"learning rate {settings.learning_rate:g}"
-        if settings.head_learning_rate != settings.learning_rate:
+        if settings.head_learning_rates and "dev" in self.data:
+            rate = (
+                f"learning rates {', '.join(f'{each:g}' for each in settings.head_learning_rates)} tried side by side"
+            )
+        elif settings.head_learning_rate != settings.learning_rate:
             rate += f", head {settings.head_learning_rate:g}"
         length = f"{settings.max_steps} steps" if settings.max_steps > 0 else f"{settings.epochs} epochs"
         gate = f", gate {head['gate']}" if head["fusion"] == "dlfa" else ""

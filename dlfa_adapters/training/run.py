@@ -17,6 +17,7 @@ from dlfa_adapters.fusion import Fusion
 from dlfa_adapters.ground.folders import remove_drafts
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.runs.folder import check_free
+from dlfa_adapters.training.arguments import training_arguments
 from dlfa_adapters.training.auto_layer import LayerChoice
 from dlfa_adapters.training.checkpoints import (
     alone,
@@ -33,8 +34,9 @@ from dlfa_adapters.training.finish import Outcome, write_training_run
 from dlfa_adapters.training.finite import check_weights
 from dlfa_adapters.training.plan import PYTHON_OBJECTS, Plan, Source, default_source
 from dlfa_adapters.training.prepare import Ready, prepare
+from dlfa_adapters.training.rates_to_try import at_the_edge, check_rates
 from dlfa_adapters.training.resume import as_text, check_same, identity_of, last_checkpoint, run_of
-from dlfa_adapters.training.settings import make_settings, resolve, training_arguments
+from dlfa_adapters.training.settings import make_settings, resolve
 from dlfa_adapters.training.trainer import FullTrainer, ModularTrainer, dev_scores, patience_is_over
 from dlfa_adapters.tuning import default_tuning, get_tuning
 
@@ -98,6 +100,7 @@ def train(
     check_free(out)
     check_work_folder(out)
     reading.check([source, dev_data])
+    check_rates(settings, method)
     if method.on_states and world_size() > 1:
         raise ConfigError("--tuning features runs in one process; start it without torchrun or accelerate launch.")
     request = {
@@ -184,7 +187,12 @@ def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
     """Train a head on frozen states, from the states and the epoch that an earlier call has left."""
     plan, data = ready.plan, (ready.train, ready.dev)
     name, pad = plan.task.name, plan.encoder.tokenizer.pad_token_id
-    best, scores = train_features(plan.encoder.model, name, pad, *data, plan.settings, folder, report)
+    best, scores, trial = train_features(plan.encoder.model, name, pad, *data, plan.settings, folder, report)
+    if trial is not None:
+        plan.settings = replace(plan.settings, head_learning_rate=trial.rate.learning_rate)
+        plan.tried = {rate.learning_rate: score for rate, score in zip(trial.rates, trial.dev, strict=True)}
+        if trial.edge:
+            logger.warning(at_the_edge(trial.edge, trial.rate.learning_rate, plan.tried))
     return Outcome(best=f"epoch {best}", dev_scores=scores, dev_score=scores[best - 1] if scores else None)
 
 

@@ -1,9 +1,7 @@
-"""The options of a training, checked, and as Trainer wants them."""
+"""The options of a training, checked and filled in."""
 
 import difflib
-import os
 from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -12,6 +10,7 @@ from dlfa_adapters.data.pooling import check_pooling
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.training.distributed import world_size
 from dlfa_adapters.training.ranges import check_ranges, check_report_to
+from dlfa_adapters.training.rates_to_try import rates_to_try, several_rates
 from dlfa_adapters.tuning import Tuning
 
 PRECISIONS = ("fp32", "bf16", "fp16")
@@ -42,7 +41,10 @@ class Settings:
         epochs: Passes over the training data.
         max_steps: Stop after so many steps; it overrides `epochs`.
         learning_rate: The first value, for everything but the head.
-        head_learning_rate: The same, for fusion and classifier.
+        head_learning_rate: The same, for fusion and classifier. Several are tried, see `head_learning_rates`.
+        head_learning_rates: With the tuning `features`, and in a sweep: rates of the head to try side by side; the one
+            that is best on source dev is taken. Default: the tuning's, where no rate is given.
+        learning_rates: In a sweep of fine-tuned encoders: likewise, for everything but the head.
         batch_size: Items in a step, over all processes and accumulated batches.
         micro_batch_size: Items that a process runs at once; smaller ones take less memory and give the same gradients,
             up to the statistics of batch norm.
@@ -79,6 +81,8 @@ class Settings:
     max_steps: int = -1
     learning_rate: float | None = None
     head_learning_rate: float | None = None
+    head_learning_rates: tuple[float, ...] | None = None
+    learning_rates: tuple[float, ...] | None = None
     batch_size: int = 32
     micro_batch_size: int | None = None
     weight_decay: float = 0.01
@@ -134,7 +138,7 @@ def make_settings(**options: Any) -> Settings:
         raise ConfigError(f"fuse_layer must be a layer, several, or auto; got {layer!r}.")
     elif layer is not None and layer != "auto":
         options["fuse_layer"] = tuple(layer)
-    settings = Settings(**options)
+    settings = Settings(**several_rates(options))
     check_pooling(settings.pooling)
     if (settings.parallel or settings.target_text) and settings.fuse_layer != "auto":
         raise ConfigError("--parallel and --target-text choose the layer of --fuse-layer auto; type that too.")
@@ -168,6 +172,8 @@ def resolve(settings: Settings, tuning: Tuning) -> Settings:
         epochs=settings.epochs or defaults.epochs,
         learning_rate=given_rate or defaults.learning_rate,
         head_learning_rate=settings.head_learning_rate or head_rate or defaults.head_learning_rate,
+        head_learning_rates=rates_to_try(settings, defaults),
+        learning_rates=settings.learning_rates or (),
         micro_batch_size=settings.micro_batch_size or max(1, share),
         precision=settings.precision or ("bf16" if bf16 else "fp32"),
     )
@@ -188,63 +194,3 @@ def accumulation_steps(settings: Settings) -> int:
             f"{settings.micro_batch_size} items each at once; type e.g. --batch-size {at_once}."
         )
     return settings.batch_size // at_once
-
-
-def training_arguments(
-    settings: Settings, folder: Path, *, has_dev: bool, find_unused: bool, compile_model: bool = False
-) -> Any:
-    """The `TrainingArguments` of resolved settings.
-
-    Args:
-        settings: From `resolve`.
-        folder: Where checkpoints go.
-        has_dev: Whether there are dev data, on which the best checkpoint is chosen.
-        find_unused: Whether some parameters get no gradient.
-        compile_model: Whether Trainer compiles the whole model.
-    """
-    from transformers import TrainingArguments
-
-    gpu = torch.cuda.is_available()
-    # TrainingArguments writes these, and never takes them back: a second training here would inherit them.
-    os.environ["ACCELERATE_MIXED_PRECISION"] = {"fp32": "no"}.get(str(settings.precision), str(settings.precision))
-    os.environ.pop("ACCELERATE_DYNAMO_BACKEND", None)
-    strategy = "epoch" if settings.every is None else "steps"
-    best = {"load_best_model_at_end": True, "metric_for_best_model": "score", "greater_is_better": True}
-    arguments = TrainingArguments(
-        output_dir=str(folder),
-        per_device_train_batch_size=settings.micro_batch_size,
-        per_device_eval_batch_size=max(32, settings.micro_batch_size or 0),
-        gradient_accumulation_steps=accumulation_steps(settings),
-        learning_rate=settings.learning_rate,
-        weight_decay=settings.weight_decay,
-        max_grad_norm=settings.max_grad_norm,
-        num_train_epochs=settings.epochs,
-        max_steps=settings.max_steps,
-        lr_scheduler_type="linear",
-        warmup_ratio=settings.warmup,
-        eval_strategy=strategy if has_dev else "no",
-        save_strategy=strategy,
-        eval_steps=settings.every,
-        save_steps=settings.every or 500,
-        **(best if has_dev else {}),
-        bf16=settings.precision == "bf16",
-        fp16=settings.precision == "fp16",
-        gradient_checkpointing=settings.gradient_checkpointing,
-        gradient_checkpointing_kwargs={"use_reentrant": False} if settings.gradient_checkpointing else None,
-        torch_compile=compile_model,
-        ddp_find_unused_parameters=find_unused,
-        ddp_backend="gloo" if not gpu and world_size() > 1 else None,
-        use_cpu=not gpu,
-        dataloader_pin_memory=gpu,
-        remove_unused_columns=False,
-        label_names=["labels"],
-        logging_strategy="steps",
-        logging_steps=50,
-        logging_nan_inf_filter=False,
-        report_to=settings.report_to,
-        disable_tqdm=True,
-        seed=settings.seed,
-    )
-    if arguments.n_gpu > 1:
-        arguments._n_gpu = 1  # else Trainer takes DataParallel, which adapters do not survive; torchrun takes them all
-    return arguments

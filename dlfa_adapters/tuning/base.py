@@ -22,12 +22,15 @@ class Defaults:
         head_learning_rate: Of fusion and classifier.
         epochs: Passes over the training data.
         gate: See `DLFA`.
+        head_learning_rates: Rates of the head that are tried side by side, and of which source dev chooses; where
+            there are none, or no dev data, it is `head_learning_rate`.
     """
 
     learning_rate: float
     head_learning_rate: float
     epochs: int
     gate: str = "product"
+    head_learning_rates: tuple[float, ...] = ()
 
 
 class Tuning(ABC):

@@ -7,19 +7,37 @@ from hypothesis import strategies as st
 
 from dlfa_adapters.frozen import HeadSpec, TrainedHead, train_heads
 from dlfa_adapters.frozen.kept import Epoch
+from dlfa_adapters.frozen.optimizer import Rate
 from dlfa_adapters.frozen.scores import accuracy
 from dlfa_adapters.tasks import NER
 
+EPOCHS = st.lists(st.tuples(st.integers(0, 8).map(float), st.integers(0, 3).map(float)), min_size=1, max_size=9)
+
+
+def after(epochs, within):
+    head = TrainedHead(HeadSpec(name="x"))
+    for number, (score, loss) in enumerate(epochs, 1):
+        make = lambda n=number, s=score, loss=loss: Epoch(n, s, {}, loss=loss)  # noqa: E731
+        head.after_epoch(number, score, within, make, loss)
+    assert (head.dev_scores, head.dev_losses) == tuple(map(list, zip(*epochs, strict=True)))
+    return head
+
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.integers(0, 8).map(float), min_size=1, max_size=9), st.sampled_from([0.0, 1.0, 2.0, 20.0]))
-def test_the_first_epoch_within_so_many_points_of_the_best(scores, within):
-    head = TrainedHead(HeadSpec(name="x"))
-    for number, score in enumerate(scores, 1):
-        head.after_epoch(number, score, within, lambda n=number, s=score: Epoch(n, s, {}))
+@given(EPOCHS, st.sampled_from([1.0, 2.0, 20.0]))
+def test_the_first_epoch_within_so_many_points_of_the_best(epochs, within):
+    head, scores = after(epochs, within), [score for score, _ in epochs]
     expected = next(i for i, score in enumerate(scores, 1) if score >= max(scores) - within)
-    assert (head.epoch, head.dev_score, head.dev_scores) == (expected, scores[expected - 1], scores)
-    assert within or len(head.epochs) == 1  # no weights are held that can no longer be kept
+    assert (head.epoch, head.dev_score) == (expected, scores[expected - 1])
+
+
+@settings(max_examples=200, deadline=None)
+@given(EPOCHS)
+def test_among_epochs_of_the_best_score_the_one_of_the_lowest_loss(epochs):
+    head = after(epochs, 0.0)
+    best = max(epochs, key=lambda epoch: (epoch[0], -epoch[1]))
+    assert (head.epoch, head.quality) == (epochs.index(best) + 1, (best[0], -best[1]))
+    assert len(head.epochs) == 1  # no weights are held that can no longer be kept
 
 
 def test_without_dev_data_the_last_epoch_is_kept(tagged):
@@ -33,7 +51,7 @@ SPECS = [
     HeadSpec(name="mix", fusion="scalar_mix"),
     HeadSpec(name="D_1 batch", fuse_layer=(1,), gate="product", norm="batch"),
 ]
-OPTIONS = {"epochs": 4, "learning_rate": 1e-2, "batch_size": 3, "within": 30.0}
+OPTIONS = {"epochs": 4, "rates": [Rate(1e-2), Rate(1e-3), Rate(1e-2, 0.1), Rate(1e-3)], "batch_size": 3, "within": 30.0}
 
 
 class KilledError(Exception):
@@ -61,6 +79,7 @@ def test_a_training_that_was_cut_short_goes_on_to_the_same_bits(step, tagged, tm
     assert steps == [(1, 12)] * 12  # those that were done are reported too
     for one, two in zip(whole, again, strict=True):
         assert (one.epoch, one.dev_scores, one.watched) == (two.epoch, two.dev_scores, two.watched)
+        assert (one.rate, one.dev_losses, one.quality) == (two.rate, two.dev_losses, two.quality)
         assert torch.equal(one.counts["de"], two.counts["de"])
         for name, value in one.state_dict.items():
             assert torch.equal(value, two.state_dict[name]), name
@@ -125,11 +144,16 @@ def test_both_damaged_is_the_first_epoch_again(tagged, tmp_path, caplog):
     assert "the training begins with its first epoch" in caplog.text
 
 
-def test_the_checkpoint_of_other_heads_is_not_gone_on_from(tagged, tmp_path):
+@pytest.mark.parametrize("other", [{"heads": 1}, {"rates": [Rate(1e-2)] * 4}, {"epochs": 3}])
+def test_the_checkpoint_of_another_training_is_not_gone_on_from(other, tagged, tmp_path):
     path = tmp_path / "epoch.safetensors"
     data = (tagged, tagged, NER.labels, accuracy)
     train_heads(SPECS, *data, **OPTIONS, checkpoint=path)
-    [alone] = train_heads(SPECS[:1], *data, **OPTIONS)
-    [again] = train_heads(SPECS[:1], *data, **OPTIONS, checkpoint=path)
-    assert alone.dev_scores == again.dev_scores
-    assert torch.equal(alone.state_dict["classifier.weight"], again.state_dict["classifier.weight"])
+    heads = other.pop("heads", len(SPECS))
+    options = {**OPTIONS, **other}
+    options["rates"] = options["rates"][:heads]
+    alone = train_heads(SPECS[:heads], *data, **options)
+    again = train_heads(SPECS[:heads], *data, **options, checkpoint=path)
+    for one, two in zip(alone, again, strict=True):
+        assert one.dev_scores == two.dev_scores
+        assert torch.equal(one.state_dict["classifier.weight"], two.state_dict["classifier.weight"])

@@ -159,6 +159,63 @@ def test_restart_deletes_the_sweep_and_nothing_else(sweep, tmp_path):
         assert (folder / name).read_text("utf-8") == "precious", name
 
 
+@pytest.fixture(scope="module")
+def tried(sweep, tmp_path_factory):
+    """A sweep that tries three rates."""
+    stages = []
+    done = sweep(
+        tmp_path_factory.mktemp("tried") / "sweep", head_learning_rate=RATES, progress=lambda *step: stages.append(step)
+    )
+    return done, stages
+
+
+RATES = (1e-1, 1e-6, 1e-2)
+
+
+def test_each_head_learns_at_the_rate_that_is_best_for_it_on_source_dev(tried, sweep, tmp_path):
+    done, stages = tried
+    names = list(dict.fromkeys(name for name, _, _ in stages))
+    assert names[2:4] == ["Trying 3 learning rates for 5 heads", "Training 10 heads side by side"]
+    alone = {rate: sweep(tmp_path / str(rate), head_learning_rate=rate, seeds=1).result for rate in RATES}
+    for row in done.result.rows:
+        at = {rate: next(r for r in found.rows if r.spec.name == row.spec.name) for rate, found in alone.items()}
+        assert [(attempt.rates.head, attempt.dev) for attempt in row.rates.tried] == [
+            (rate, pytest.approx(max(at[rate].dev))) for rate in sorted(RATES)
+        ]
+        best = max(RATES, key=lambda rate: (at[rate].dev_score, -at[rate].loss))
+        assert row.rates.rates.head == best != 1e-6
+        assert bool(row.rates.edges) == (best == 1e-1)
+        if row.spec.seed == 0:
+            assert (row.dev, row.languages) == (pytest.approx(at[best].dev), at[best].languages)
+
+
+def test_the_rates_stand_in_the_table_and_in_the_files(tried):
+    done, _ = tried
+    best = done.result.best()
+    training = done.best.config["training"]
+    assert training["head_learning_rate"] == best.rates.rates.head
+    assert list(training["rates_tried"]) == ["1e-06", "0.01", "0.1"]
+    [read] = [row for row in read_rows(done.folder) if row.spec == best.spec]
+    assert read.rates.rates == best.rates.rates
+    text = (done.folder / "sweep.md").read_text("utf-8")
+    line = done.table.line("D_2")
+    assert f"| D_2 | {line.rates.rates.head:g}{'!' if line.rates.edges else ''} |" in text
+    assert "the best on dev of 1e-06, 0.01, 0.1" in text
+
+
+def test_more_seeds_have_the_rates_of_the_first(tried, sweep):
+    done, _ = tried
+    stages = []
+    more = sweep(
+        done.folder, head_learning_rate=RATES, seeds=3, extra=["mix", "layers:1"],
+        progress=lambda *step: stages.append(step[0]),
+    )  # fmt: skip
+    trying = {stage for stage in stages if stage.startswith("Trying")}
+    assert trying == {"Trying 3 learning rates for 1 heads"}  # the layer alone
+    for rows in more.result.variants().values():
+        assert len({row.rates for row in rows}) == 1
+
+
 @pytest.mark.parametrize("place", ["states", "training", "second epoch", "the end of training"])
 def test_after_kill_9_it_goes_on_and_ends_with_the_same_scores(place, sweep, tmp_path_factory, whole):
     """A forked process kills itself; another one finishes."""
@@ -187,6 +244,28 @@ def test_after_kill_9_it_goes_on_and_ends_with_the_same_scores(place, sweep, tmp
         assert (one.spec, one.epoch, one.dev, one.languages) == (two.spec, two.epoch, two.dev, two.languages)
     assert again.best.config["metrics"] == whole.best.config["metrics"]
     assert not [path for path in folder.rglob(".*")]
+
+
+@pytest.mark.parametrize("step", [1, 5, 9])
+def test_after_kill_9_while_rates_are_tried_it_goes_on_to_the_same_scores(step, sweep, tried, tmp_path):
+    def kill(name, done, total):
+        seen.append(name)
+        if name.startswith("Trying") and seen.count(name) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    options, seen = {"head_learning_rate": RATES, "seeds": 1, "layers": [2], "extra": []}, []
+    child = os.fork()
+    if child == 0:
+        try:
+            sweep(tmp_path / "sweep", progress=kill, **options)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    again = sweep(tmp_path / "sweep", **options)
+    whole = {row.spec: row for row in tried[0].result.rows}
+    for row in again.result.rows:
+        assert row.rates.rates == whole[row.spec].rates.rates
+        assert row.dev == pytest.approx(whole[row.spec].dev)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from dlfa_adapters.evaluation.predictions import Predicted, Predictions
 from dlfa_adapters.evaluation.translations import Drawn, Translations
 from dlfa_adapters.frozen import HeadSpec
 from dlfa_adapters.sweep.plots import series
+from dlfa_adapters.sweep.rates import Attempt, Choice, Pair
 from dlfa_adapters.sweep.render import header, language_header, language_rows, markdown, notes, rows
 from dlfa_adapters.sweep.results import SweepResult, SweepRow
 from dlfa_adapters.sweep.table import make_table
@@ -19,13 +20,17 @@ LANGUAGES = ("en", "de", "sw")
 LENGTHS = {"en": [4, 3], "de": [5, 1, 4], "sw": [2, 8]}
 
 
+TRIED = (Attempt(Pair(0.001), 60.0, 1.0), Attempt(Pair(0.01), 66.0, 1.0))
+
+
 def row(name, seed, right, layers=(), dev=(50.0, 60.0), **spec):
     """A head with so many right words in each sentence of each language."""
     counts = {x: np.stack([np.array(right[x]), np.array(LENGTHS[x])], 1) for x in LANGUAGES}
     languages = {x: [0.0, 100 * sum(right[x]) / sum(LENGTHS[x])] for x in LANGUAGES}
     fusion = "last" if name == "last" else "dlfa"
     spec = HeadSpec(name=name, seed=seed, fusion=fusion, fuse_layer=layers, **spec)
-    return SweepRow(spec=spec, epoch=2, dev=list(dev), languages=languages, counts=counts)
+    rates = Choice(Pair(0.01), TRIED) if name == "D_1" else Choice(Pair(0.01))
+    return SweepRow(spec=spec, epoch=2, dev=list(dev), languages=languages, counts=counts, rates=rates)
 
 
 RIGHT = {
@@ -171,12 +176,12 @@ def test_the_best_head_is_chosen_on_dev_by_the_mean_over_seeds(result):
 
 def test_rows_of_text(result, table):
     titles, found = header(table, "targets"), rows(table, "targets")
-    assert titles == ["", "epoch", "dev", "targets (without en)", "95 %", "against last", "against D_2"]
+    assert titles == ["", "rate", "epoch", "dev", "targets (without en)", "95 %", "against last", "against D_2"]
     assert [cells[0] for cells in found] == ["last", "D_1", "D_2"]
-    assert found[1][:4] == ["D_1", "2.0", "65.5 ± 0.7", "72.5 ± 3.5"]
-    assert found[1][5].startswith("+30.0 [")
-    assert found[2][5] == "+0.0 [+0.0, +0.0]"
-    assert found[0][5] == ""
+    assert found[1][:5] == ["D_1", "0.01!", "2.0", "65.5 ± 0.7", "72.5 ± 3.5"]
+    assert found[1][6].startswith("+30.0 [")
+    assert found[2][6] == "+0.0 [+0.0, +0.0]"
+    assert found[0][6] == ""
     assert language_header(table.lines) == ["", "last", "D_1", "D_2"]
     assert language_rows(table, table.lines)[2] == ["sw", "40.0", "65.0", "40.0"]
 
@@ -186,7 +191,9 @@ def test_the_notes_say_what_must_be_known(result, table):
     for expected in ("2 seeds", "not over seeds", "English dev", "D_1 (seed 1, epoch 2, dev 66.00)", "by algebra"):
         assert expected in text, expected
     text = markdown(result, table)
-    assert "| D_1 | 2.0 | 65.5 ± 0.7 |" in text
+    assert "rate: the head's, the best on dev of 0.001, 0.01, which each" in text
+    assert "another may be better (D_1)" in text
+    assert "| D_1 | 0.01! | 2.0 | 65.5 ± 0.7 |" in text
     assert "## By language" in text
 
 

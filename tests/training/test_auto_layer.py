@@ -18,17 +18,18 @@ PAIRS = "Anna lives in Rome.\tAnna anaishi Roma.\n\nThe market opens.\tSoko lina
 @pytest.mark.parametrize("task", ["ner", "xnli"])
 def test_by_dev_it_is_the_layer_whose_head_is_best(task, start, tmp_path, monkeypatch):
     seen = {}
-    heads = auto_layer.train_heads
+    try_rates = auto_layer.try_rates
 
-    def remember(specs, train_data, dev, *rest, **options):
-        seen["heads"] = heads(specs, train_data, dev, *rest, **options)
-        return seen["heads"]
+    def remember(*data, **options):
+        seen["trials"] = try_rates(*data, **options)
+        return seen["trials"]
 
-    monkeypatch.setattr(auto_layer, "train_heads", remember)
+    monkeypatch.setattr(auto_layer, "try_rates", remember)
     run, plan = start(task, tmp_path / "run", "features", fuse_layer="auto")
-    scores = {head.spec.fuse_layer[0]: head.dev_score for head in seen["heads"]}
+    scores = {trial.head.spec.fuse_layer[0]: trial.head.dev_score for trial in seen["trials"]}
+    assert {len(trial.rates) for trial in seen["trials"]} == {4}  # every layer is judged at its own best rate
     assert list(scores) == [1, 2]  # of three; the last one is the control
-    best = max(scores, key=scores.__getitem__)
+    best = max(seen["trials"], key=lambda trial: trial.head.quality).head.spec.fuse_layer[0]
     choice = run.config["training"]["fuse_layer_choice"]
     assert choice["layer"] == best
     assert choice["scores"] == {str(layer): round(score, 4) for layer, score in scores.items()}
