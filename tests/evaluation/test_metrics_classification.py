@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+import torch
 from sklearn.metrics import accuracy_score, f1_score
 
 from dlfa_adapters.errors import DataError
@@ -28,6 +29,31 @@ def test_equal_to_scikit_learn(seed):
     result = ClassificationAccuracy().compute(predictions=predicted, references=gold)
     assert result["accuracy"] == accuracy_score(gold, predicted)
     assert result["macro_f1"] == pytest.approx(f1_score(gold, predicted, average="macro"))
+
+
+@pytest.mark.parametrize("as_given", [list, np.array, torch.tensor])
+def test_label_ids(as_given):
+    """As a model's argmax gives them; equal to the score of the names."""
+    predicted, gold = [0, 1, 1, 0], [0, 1, 2, 2]
+    result = ClassificationAccuracy().compute(predictions=as_given(predicted), references=as_given(gold), labels=[0, 1])
+    names = ClassificationAccuracy().compute(predictions=list("0110"), references=list("0122"), labels=["0", "1"])
+    assert result == names
+    assert result["accuracy"] == 0.5
+    assert result["unknown_gold_labels"] == {"2": 2}
+    assert json.loads(json.dumps(result)) == result
+
+
+def test_ids_batch_by_batch():
+    metric = ClassificationAccuracy()
+    for predicted, gold in (([0, 1], [0, 0]), ([2], [2])):
+        metric.add_batch(predictions=predicted, references=gold)
+    metric.add(prediction=1, reference=0)
+    assert metric.compute()["accuracy"] == 0.5
+
+
+def test_names_on_one_side_and_ids_on_the_other_are_refused():
+    with pytest.raises(DataError, match="expected label names or label ids, got names and ids"):
+        ClassificationAccuracy().compute(predictions=[0, 1], references=["a", "b"])
 
 
 def test_nothing_to_score():

@@ -7,6 +7,7 @@ import warnings
 
 import pytest
 import seqeval.metrics
+from seqeval.metrics.sequence_labeling import get_entities
 from sklearn.metrics import accuracy_score, classification_report
 
 from dlfa_adapters.errors import DataError
@@ -80,6 +81,31 @@ def test_xtreme_f1_is_what_xtremes_script_gives_with_seqeval(seed):
     assert XtremePosF1().compute(predictions=predicted, references=gold)["xtreme_f1"] == pytest.approx(
         expected, abs=1e-12
     )
+
+
+def test_xtremes_spans_count_for_the_sentence_that_they_end_in():
+    """A bootstrap draws sentences: what a span adds must be drawn with its own, at the start and at the end of one too.
+
+    Without X a span ends in the sentence that it begins in, and each sentence counts as it does alone.
+    """
+    draw = random.Random(7)
+    labels = [label for label in POS.labels if label != "X"]
+    gold = [[draw.choice(labels) for _ in range(draw.choice([1, 1, 2, 3, 8]))] for _ in range(200)]
+    predicted = [[tag if draw.random() < 0.5 else draw.choice(labels) for tag in row] for row in gold]
+    alone = [XtremePosF1().item_counts([p], [g])[0].tolist() for p, g in zip(predicted, gold, strict=True)]
+    assert XtremePosF1().item_counts(predicted, gold).tolist() == alone
+    assert XtremePosF1().item_counts(split("NOUN", "VERB ADJ", "NOUN"), split("NOUN", "VERB ADJ", "VERB")).tolist() == [
+        [1, 1, 1], [2, 2, 2], [0, 1, 1],
+    ]  # fmt: skip
+
+
+def test_an_x_of_xtremes_spans_may_end_in_a_later_sentence():
+    """seqeval 1.x does not end an X at the end of its sentence; XTREME's score has it so, and so it stays."""
+    gold = split("X", "X NOUN")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert get_entities(gold) == [("_", 0, 2), ("OUN", 3, 3)]  # 1 is the O that seqeval puts between sentences
+    assert XtremePosF1().item_counts(gold, gold).tolist() == [[0, 0, 0], [2, 2, 2]]
 
 
 def test_xtreme_f1_does_not_warn(recwarn):

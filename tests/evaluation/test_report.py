@@ -311,6 +311,16 @@ def test_markdown():
     )
 
 
+def test_a_label_that_a_resample_lacks_is_left_out_of_its_macro_f1():
+    """Both right: macro F1 is 1 in every resample, also in those without one of the labels, where it is undefined."""
+    rows = tagged("de", "a/NOUN", "b/VERB")
+    report = build_report(ask(FakeTagger(oracle(rows), POS.labels), rows, POS))
+    assert value(report.table.languages[0].scores["macro_f1"]) == (1.0, 1.0, 1.0)
+    rows = tagged("de", "a/NOUN", "b/VERB", "b/VERB")  # a is called VERB: F1 of NOUN 0, of VERB 2*2/(3+2)
+    report = build_report(ask(FakeTagger(lambda words: ["VERB"], POS.labels), rows, POS))
+    assert value(report.table.languages[0].scores["macro_f1"]) == (pytest.approx(0.4), 0.0, 1.0)
+
+
 def test_odd_language_names_do_not_break_the_table():
     rows = tagged("a|b\nc", "Anna/B-PER", "x/O")
     text = markdown(build_report(ask(FakeTagger(all_o), rows)))
