@@ -92,7 +92,9 @@ class Loaded:
         return [problem.message for problem in self.problems if problem.kind in TOLD]
 
 
-def assemble(by_language: dict[str, list[Any]], task: Task | None, split: str, notes: Notes) -> Loaded:
+def assemble(
+    by_language: dict[str, list[Any]], task: Task | None, split: str, notes: Notes, warn_unknown: bool = True
+) -> Loaded:
     """Check items against the task, leave out what training cannot use, and build the dataset.
 
     Args:
@@ -100,6 +102,7 @@ def assemble(by_language: dict[str, list[Any]], task: Task | None, split: str, n
         task: The task, where it is a known one.
         split: Pairs that are none are left out of `train` only.
         notes: What the readers noted; added to.
+        warn_unknown: Whether to note labels that the task does not know.
 
     Returns:
         The dataset with its account, which also goes to the log.
@@ -122,7 +125,7 @@ def assemble(by_language: dict[str, list[Any]], task: Task | None, split: str, n
         rows = _usable(rows, split, notes)
         labels = _respell(rows, task, notes)
     unknown = {label: n for label, n in labels.items() if task is not None and label not in task.labels}
-    if unknown and task is not None:
+    if unknown and task is not None and warn_unknown:
         names = ", ".join(f"{label} ({n})" for label, n in unknown.items())
         message = f"{notes.path}: labels that {task.name} does not know: {names}; they are kept and count as errors"
         notes.warn(None, "unknown_labels", message)

@@ -63,6 +63,7 @@ def load_source(
     split: str = "test",
     languages: Iterable[str] | None = None,
     format: str | None = None,
+    warn_unknown: bool = True,
     **options: Any,
 ) -> Loaded:
     """Data from any source, with an account of it.
@@ -78,6 +79,7 @@ def load_source(
         languages: Languages wanted, in this order; default: all there are. For a single file or an iterable: its one
             language.
         format: A name of `readers.READERS`, for files; default: found from content and name.
+        warn_unknown: Whether labels that the task does not know are among the warnings; they are in the account anyway.
         options: Further arguments of the reader: `word_column`, `tag_column` (from 0, or a name in the header row).
 
     Returns:
@@ -115,7 +117,7 @@ def load_source(
                 by_language.setdefault(each, []).extend(items)
         if not Path(source).is_dir():
             by_language = _wanted(by_language, wanted, notes)
-    loaded = assemble(by_language, known, split, notes)
+    loaded = assemble(by_language, known, split, notes, warn_unknown)
     loaded.taken = taken.lines()
     for line in loaded.taken:
         logger.info("%s", line)

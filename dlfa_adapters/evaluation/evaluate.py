@@ -69,7 +69,10 @@ def predict_run(
     """
     run = run if isinstance(run, Run) else read_run(run)
     known = _task(run, task)
-    loaded = load_source(source, known, split, languages, format, word_column=word_column, tag_column=tag_column)
+    # Labels that the model does not have are counted by the report, in what is scored and not in the whole file.
+    loaded = load_source(
+        source, known, split, languages, format, warn_unknown=False, word_column=word_column, tag_column=tag_column
+    )
     sources = source_languages(run)
     items, without_words = items_by_language(loaded, limit)
     check_fit(items, known, loaded.source)

@@ -156,6 +156,15 @@ def test_languages_and_format(run, data, dlfa):
     assert [(row["language"], row["items"]) for row in found["languages"]] == [("sw", 2), ("de", 2)]
 
 
+def test_labels_that_the_run_does_not_have_are_named_once(run, data, dlfa, caplog):
+    """With the number of those that were scored, not of those in the file."""
+    data.write_text(f"{TSV}\n{TSV}".replace("LOC", "MISC"), "utf-8")
+    printed = dlfa("evaluate", run, "--data", data, "--limit", "2")
+    assert " ".join(printed.split()).count("B-MISC") == 1
+    assert "counted as missed: B-MISC (1)" in " ".join(printed.split())
+    assert "B-MISC" not in caplog.text
+
+
 def test_labels_that_the_run_does_not_have(run, data, dlfa):
     data.write_text(TSV.replace("LOC", "MISC"), "utf-8")
     found = json.loads(dlfa("evaluate", run, "--data", data, "--json"))
