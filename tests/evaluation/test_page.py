@@ -16,6 +16,7 @@ from dlfa_adapters.evaluation.render import percent
 from dlfa_adapters.evaluation.report import Report
 from dlfa_adapters.evaluation.saved import read_report
 from dlfa_adapters.evaluation.scoring import build_report
+from dlfa_adapters.evaluation.translations import EARLIER
 from dlfa_adapters.tasks import POS, XNLI, tagging_task
 from dlfa_cli.main import app
 from tests.evaluation.fakes import tagged
@@ -244,6 +245,26 @@ def test_a_sweep(tmp_path):
     assert [row.name for row in part.heat] == ["en", "de", "sw", "targets (without en)", "all (with en)"]
     assert [row.best for row in part.heat] == [0.45, 0.44, 0.43, 0.45, 0.45]
     assert {max(row.shades) for row in part.heat} == {100, 97.6, 95.2}
+
+
+def test_a_sweep_of_many_heads_on_parallel_data(tmp_path):
+    """Intervals and p of differences are for all heads at once, and languages are said to be drawn together."""
+    folder = sweep(tmp_path / "ner-sweep")
+    seen = page(folder).text
+    assert "for each head alone: of twenty one seems to differ where none does" in seen
+    assert EARLIER.sentence in seen
+    whole = json.loads((folder / "sweep.json").read_text("utf-8"))
+    for line in whole["table"]["lines"]:
+        for found in line["against"]["targets"].values():
+            found.update(simultaneous_low=found["low"] - 1, simultaneous_high=found["high"] + 1, adjusted_p=0.3)
+    sentence = "Languages are resampled together: items are translations of each other (by sent_id)."
+    whole["table"]["drawn"] = {"together": True, "by": "sent_id", "shared": 9, "alone": 0, "sentence": sentence}
+    (folder / "sweep.json").write_text(json.dumps(whole), "utf-8")
+    seen = page(folder).text
+    for expected in ("+32.0 to +38.0, p 0.300", "are for all 4 heads at once (max-T)", sentence):
+        assert expected in seen, expected
+    assert "for each head alone" not in seen
+    assert EARLIER.sentence not in seen
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import torch
 from dlfa_adapters.errors import ConfigError, MissingExtraError, RunError
 from dlfa_adapters.evaluation.evaluate import predict_run
 from dlfa_adapters.evaluation.scores import scores_for
-from dlfa_adapters.sweep import run_sweep
+from dlfa_adapters.sweep import make_table, run_sweep
 from dlfa_adapters.sweep.saved import read_rows
 from dlfa_adapters.tasks import NER
 
@@ -294,6 +295,23 @@ def test_a_damaged_training_is_trained_again(whole, sweep, caplog):
             for one, two in zip(whole.result.rows, again.result.rows, strict=True):
                 assert (one.spec, one.epoch, one.dev, one.languages) == (two.spec, two.epoch, two.dev, two.languages)
             caplog.clear()
+
+
+def test_pairs_that_are_translations_are_drawn_together(tiny_folder, tmp_path):
+    """By their place, as XTREME's files have no ids; the table says so, and so does its file."""
+    labels = ["neutral", "entailment", "contradiction"]
+    for name in ("train-en", "dev-en", "test-de", "test-fr", "test-sw"):
+        rows = [f"{name} {i}\tso it is\t{labels[i % 3]}" for i in range(9)]
+        (tmp_path / f"{name}.tsv").write_text("\n".join(rows) + "\n", "utf-8")
+    done = run_sweep(
+        "xnli", train_data=tmp_path, target_data=tmp_path, seeds=1, model=str(tiny_folder), epochs=1, plots=False,
+        layers=[2], out=tmp_path / "sweep",
+    )  # fmt: skip
+    assert (done.table.drawn.by, done.table.drawn.shared, done.table.drawn.alone) == ("place in the file", 9, 0)
+    apart = make_table(replace(done.result, translations=None))
+    assert apart.line("last").languages["de"].value == done.table.line("last").languages["de"].value
+    assert apart.line("last").means["targets"] != done.table.line("last").means["targets"]
+    assert "translations of each other (by place in the file)" in (done.folder / "sweep.md").read_text("utf-8")
 
 
 def test_texts(tiny_folder, tmp_path):
