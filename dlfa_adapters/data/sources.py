@@ -186,6 +186,10 @@ def _samples(name: str, split: str, languages: list[str] | None, notes: Notes) -
     for language in wanted:
         read = read_file(there[language], SAMPLES[name])
         _take_notes(read, notes)
+        for (
+            item
+        ) in read.items:  # the languages were written each for itself: what has the same number is no translation
+            item.id, item.own_id = f"{language}-{item.id}", True
         out[language] = read.items
     return out
 

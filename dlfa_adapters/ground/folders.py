@@ -71,8 +71,10 @@ def bring_back(folder: Path, record: str, ours_in: Callable[[Path], Ours]) -> No
         ours_in: Which files of an earlier folder are ours, from what stands in it; they are deleted.
     """
     folder = folder.absolute()
+    if not folder.name:  # the root, beside which there is nothing
+        return
     aside = _aside(folder)
-    if not folder.name or not aside.is_dir() or aside.is_symlink():
+    if not aside.is_dir() or aside.is_symlink():
         return
     if not os.path.lexists(folder):
         with suppress(OSError):  # another process was faster, or nothing can be written here

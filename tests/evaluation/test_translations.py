@@ -110,6 +110,11 @@ def test_equal_ids_with_other_labels_are_no_translations():
     assert "nothing tells" in find(other, TOPIC).drawn.sentence
 
 
+@pytest.mark.parametrize(("name", "task"), [("nli", XNLI), ("pawsx", PAWSX), ("ner", NER), ("pos", POS)])
+def test_the_samples_are_no_translations(name, task):
+    assert by(f"samples:{name}", task) is None
+
+
 def test_a_single_language_has_no_translations():
     assert find(topics("de", range(3)), TOPIC) is None
 
