@@ -55,6 +55,7 @@ def compare(
         from dlfa_adapters.evaluation.evaluate import predict_run
         from dlfa_adapters.evaluation.render import comparison_markdown
         from dlfa_adapters.evaluation.saved import is_evaluation, read_evaluation
+        from dlfa_adapters.ground.whole import write_text
         from dlfa_adapters.runs import read_run
 
         quiet_libraries()
@@ -101,7 +102,7 @@ def compare(
         for comparison in found:
             _show(comparison)
     if markdown is not None:
-        markdown.write_text("\n".join(comparison_markdown(comparison) for comparison in found), "utf-8")
+        write_text(markdown, "\n".join(comparison_markdown(comparison) for comparison in found))
 
 
 def _names(number: int) -> list[str]:

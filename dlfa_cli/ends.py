@@ -58,6 +58,11 @@ def _told(error: Exception) -> tuple[str, int]:
     errors = sys.modules.get("dlfa_adapters.errors")
     if errors is not None and isinstance(error, errors.DLFAError):
         return str(error), 2
+    disk = sys.modules.get("dlfa_adapters.ground.disk")
+    if getattr(error, "errno", None) == errno.ENOSPC or (disk is not None and disk.is_full(error)):
+        place = getattr(error, "filename", None)
+        where = f"{place} cannot be written, the disk is full" if place else "the disk is full"
+        return f"{where} ({first}); make room and call the same again.", 2
     if isinstance(error, OSError):
         places = ", ".join(repr(str(x)) for x in (error.filename, error.filename2) if x is not None)
         return ": ".join(filter(None, (error.strerror or str(error) or name, places))), 2

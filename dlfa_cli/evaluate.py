@@ -62,6 +62,7 @@ def evaluate(
         from dlfa_adapters.evaluation.render import markdown as as_markdown
         from dlfa_adapters.evaluation.saved import check_free, default_folder, save_evaluation
         from dlfa_adapters.evaluation.scoring import build_report
+        from dlfa_adapters.ground.whole import write_text
 
         quiet_libraries()
     adapters = adapters_by_language(language_adapter or [])
@@ -94,7 +95,7 @@ def evaluate(
     else:
         _show(report)
     if markdown is not None:
-        markdown.write_text(as_markdown(report), "utf-8")
+        write_text(markdown, as_markdown(report))
     if folder is not None:
         save_evaluation(folder, predictions, report)
         page = f"dlfa report {typed(folder if out else run)}"

@@ -7,6 +7,7 @@ from dlfa_adapters.errors import ConfigError, UnsupportedModelError
 from dlfa_adapters.evaluation.classifier import Classifier
 from dlfa_adapters.evaluation.load import load_run, source_languages
 from dlfa_adapters.evaluation.tagger import Tagger
+from dlfa_adapters.ground.folders import draft_beside
 from dlfa_adapters.models import Card, merge_lora
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.runs.folder import check_writable
@@ -65,8 +66,14 @@ def convert_run(run: str | Path | Run, out: str | Path) -> Path:
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise ConfigError(f"{out} exists and is not an empty folder; give another place.")
     model, tokenizer = plain_model(run)
-    model.save_pretrained(out, card=_card(run))
-    tokenizer.save_pretrained(out)
+    with draft_beside(out) as draft:
+        model.save_pretrained(draft, card=_card(run))
+        tokenizer.save_pretrained(draft)
+        if not out.exists():
+            draft.rename(out)
+        else:
+            for path in list(draft.iterdir()):
+                path.rename(out / path.name)
     return out
 
 

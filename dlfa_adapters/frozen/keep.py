@@ -1,7 +1,6 @@
 """Where hidden states are kept: in files and on the GPU if there is room, otherwise nowhere."""
 
 import re
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.frozen.compute import compute_states
 from dlfa_adapters.frozen.states import States, StreamedStates
 from dlfa_adapters.frozen.store import stored_states
+from dlfa_adapters.ground.disk import free_disk, in_bytes
 
 DEFAULT_BUDGET = 20 * 10**9
 """Most bytes of states in files."""
@@ -121,11 +121,6 @@ def file_names(names: Mapping[str, object]) -> list[str]:
     return [f"{name}.{i}" if lower[i] in lower[:i] else name for i, name in enumerate(plain)]
 
 
-def free_disk(folder: Path) -> int:
-    """Bytes that are free where a folder is or will be."""
-    return shutil.disk_usage(next(path for path in (folder, *folder.absolute().parents) if path.exists())).free
-
-
 def parse_bytes(text: str) -> int:
     """Bytes from `20GB`, `500 MB`, `4 GiB` or a plain number.
 
@@ -136,12 +131,3 @@ def parse_bytes(text: str) -> int:
     if match is None:
         raise ConfigError(f"expected a size such as 20GB or 500MB, got {text!r}.")
     return int(float(match[1]) * (1024 if match[3] else 1000) ** _POWERS[match[2]])
-
-
-def in_bytes(size: int) -> str:
-    """A size for people: `4.1 GB`."""
-    value, units = float(size), iter(("B", "kB", "MB", "GB", "TB"))
-    unit = next(units)
-    while value >= 1000 and unit != "TB":
-        value, unit = value / 1000, next(units)
-    return f"{value:.0f} {unit}" if unit in ("B", "kB") else f"{value:.1f} {unit}"

@@ -84,7 +84,7 @@ def stored_states(
     remove_drafts_of(path)
     found = _read(path, about)
     if found is None:
-        with write_whole(path) as draft:
+        with write_whole(path, 2 * sum(lengths) * len(layers) * model.base_model.config.hidden_size) as draft:
             states = compute_states(
                 model,
                 windows,
@@ -131,7 +131,11 @@ def _new_file(path: Path, shape: tuple[int, int, int], dtype: torch.dtype, about
     header += b" " * (-len(header) % 8)
     with path.open("wb") as file:
         file.write(struct.pack("<Q", len(header)) + header)
-        file.truncate(file.tell() + size)
+        at = file.tell()
+        file.truncate(at + size)
+        file.flush()
+        if size and hasattr(os, "posix_fallocate"):  # else a full disk would kill the process later
+            os.posix_fallocate(file.fileno(), at, size)
         os.fsync(file.fileno())
     mapped = np.memmap(path, dtype="<i2", mode="r+", offset=8 + len(header), shape=shape)
     return torch.from_numpy(mapped).view(dtype)

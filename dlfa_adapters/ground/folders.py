@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.disk import size_of, writing
 from dlfa_adapters.ground.drafts import SUFFIX, left_drafts, prefix_of
 from dlfa_adapters.ground.own import Ours, remove
 
@@ -17,13 +18,19 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def draft_beside(folder: Path) -> Iterator[Path]:
-    """A new folder beside a place, which is deleted at the end if it is still there; its parent is made."""
+    """A new folder beside a place, which is deleted at the end if it is still there; its parent is made.
+
+    Raises:
+        DiskFullError: If there is no room for what is written into it.
+    """
     folder = folder.absolute()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f"{prefix_of(folder)}-", suffix=SUFFIX, dir=folder.parent))
+    with writing(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f"{prefix_of(folder)}-", suffix=SUFFIX, dir=folder.parent))
     try:
         draft.chmod(0o755)  # mkdtemp makes it private
-        yield draft
+        with writing(folder, written=lambda: size_of(draft)):
+            yield draft
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.ground.checksums import sha256_of
+from dlfa_adapters.ground.disk import DiskFullError, size_of, writing
 from dlfa_adapters.ground.drafts import is_draft
 from dlfa_adapters.ground.own import is_empty, is_marked, mark, remove
 from dlfa_adapters.ground.schema import mend, wrong_in
@@ -149,6 +150,23 @@ def read_plan(run: Path) -> dict[str, Any]:
     if wrong := wrong_in(plan, training_schema):
         raise RunError(mend(path, wrong, "start the training again without --resume"))
     return dict(plan)
+
+
+@contextmanager
+def removed_if_the_disk_is_full(checkpoint: Path) -> Iterator[None]:
+    """Delete what was written of a checkpoint if there is no room for the rest; those before it stay.
+
+    Raises:
+        DiskFullError: With what the last checkpoint took, if there is one.
+    """
+    before = _checkpoints(checkpoint.parent)[-1:]
+    needs = size_of(before[0]) if before and before[0] != checkpoint else None
+    try:
+        with writing(checkpoint, needs, lambda: size_of(checkpoint)):
+            yield
+    except DiskFullError:
+        shutil.rmtree(checkpoint, ignore_errors=True)
+        raise
 
 
 def seal(checkpoint: Path) -> None:

@@ -10,7 +10,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback
 
 from dlfa_adapters.heads import AdapterTrainer
 from dlfa_adapters.library_log import without_lines
-from dlfa_adapters.training.checkpoints import prune, seal
+from dlfa_adapters.training.checkpoints import prune, removed_if_the_disk_is_full, seal
 from dlfa_adapters.training.dataset import Collator, Examples, SameLengthSampler
 from dlfa_adapters.training.distributed import wait_for_everyone
 from dlfa_adapters.training.finite import check_gradients, check_loss
@@ -104,12 +104,14 @@ class TrainingMixin:
         return SameLengthSampler(lengths, self.settings.batch_size, self.settings.seed)
 
     def _save_checkpoint(self: Any, model: Any, trial: Any) -> None:
-        super()._save_checkpoint(model, trial)  # type: ignore[misc]
-        wait_for_everyone()
-        if self.args.should_save:
-            folder = Path(self.args.output_dir)
-            seal(folder / f"checkpoint-{self.state.global_step}")
-            prune(folder, self.state.best_model_checkpoint)
+        folder = Path(self.args.output_dir)
+        checkpoint = folder / f"checkpoint-{self.state.global_step}"
+        with removed_if_the_disk_is_full(checkpoint):
+            super()._save_checkpoint(model, trial)  # type: ignore[misc]
+            wait_for_everyone()
+            if self.args.should_save:
+                seal(checkpoint)
+                prune(folder, self.state.best_model_checkpoint)
         wait_for_everyone()
 
 

@@ -39,9 +39,15 @@ def raising(error):
         (OSError(errno.EXDEV, "Cross-device link", "a", None, "b"), 2, "dlfa: Cross-device link: 'a', 'b'\n"),
         (OSError("told without a number"), 2, "dlfa: told without a number\n"),
         (OutOfMemoryError("CUDA out of memory. Tried to allocate\nmore"), 2, "dlfa: the memory is full (CUDA out of"),
+        (
+            RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 576 vs 534"),
+            2,
+            "dlfa: the disk is full ([",
+        ),
+        (OSError(28, "No space left on device", "a.json"), 2, "dlfa: a.json cannot be written, the disk is full"),
         (MemoryError(), 2, "dlfa: the memory is full (MemoryError); a smaller --micro-batch"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 2, "dlfa: the memory is full"),
-        (SafetensorError("No space left on device"), 2, "dlfa: a file of weights cannot be read or written: No space"),
+        (SafetensorError("No space left on device"), 2, "dlfa: the disk is full (No space left on device); make room"),
         (ImportError("XTokenizer requires sentencepiece\nmore"), 2, "dlfa: XTokenizer requires sentencepiece; `dlfa"),
         (KeyError("x"), 1, "dlfa: this is a bug in dlfa: KeyError: 'x' (test_ends.py, line"),
         (KeyboardInterrupt(), 130, "dlfa: stopped.\n"),
@@ -118,5 +124,7 @@ def test_a_reader_that_has_enough_is_no_error():
 def test_a_full_disk_is_one_line(command):
     with open("/dev/full", "w") as full:
         process = start(command, stdout=full)
-        assert process.communicate(timeout=20)[1] == "dlfa: No space left on device\n"
+        assert process.communicate(timeout=20)[1] == (
+            "dlfa: the disk is full ([Errno 28] No space left on device); make room and call the same again.\n"
+        )
     assert process.returncode == 2

@@ -25,7 +25,7 @@ def rows(sentences=SENTENCES):
 
 def make_run(folder, **config):
     """A run folder that was not trained."""
-    whole = {"task": "ner", "labels": list(NER.labels), "encoder": {"name": "offline"}, "seed": 3,
+    whole = {"task": "ner", "labels": list(NER.labels), "encoder": {"name": "offline", "fingerprint": "1"}, "seed": 3,
              "data": {"train": {"source": "samples:ner", "language": "en", "sha256": "c0ffee"}}, **config}  # fmt: skip
     return write_run(folder, whole, lambda draft: (draft / "weights").write_text("none", "utf-8"))
 

@@ -152,7 +152,7 @@ def _hostile(folder, word, kind, language):
     data = [{"id": word, "language": language, "words": [word, "x", "\x1b[2J\x00", "\ud800"],
              "tags": [f"B-{kind}", f"I-{kind}", "O", f"B-{kind}"]}]  # fmt: skip
     task = tagging_task("names", ["O", f"B-{kind}", f"I-{kind}"])
-    run = make_run(folder, encoder={"name": word}, note={word: [word]})
+    run = make_run(folder, encoder={"name": word, "fingerprint": "1"}, note={word: [word]})
     data[0]["words"][3] = "\u202e"  # a lone surrogate cannot be saved; an override of the direction can
     evaluate(run, predict(data, task, first=3), source=f"{word}")
     return run.folder

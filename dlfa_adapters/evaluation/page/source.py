@@ -10,7 +10,7 @@ from dlfa_adapters.evaluation.page.render import Page, render_page
 from dlfa_adapters.evaluation.page.sweep_part import read_sweep, sweep_file, sweep_part
 from dlfa_adapters.evaluation.saved import REPORT, evaluations_of, is_evaluation, read_evaluation, read_report
 from dlfa_adapters.ground.checksums import sha256_of
-from dlfa_adapters.ground.whole import write_whole
+from dlfa_adapters.ground.whole import write_text
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.runs.folder import check_writable
 
@@ -32,8 +32,7 @@ def write_report(source: str | Path, out: str | Path | None = None) -> Path:
     file = Path(out) if out is not None else default_file(source)
     check_writable(file)
     html = render_page(report_page(source))
-    with write_whole(file) as draft:
-        draft.write_text(html, "utf-8")
+    write_text(file, html)
     return file
 
 
