@@ -2,7 +2,9 @@
 
 import pytest
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.errors import ConfigError, DataError
+from dlfa_adapters.evaluation.load import with_labels
+from dlfa_adapters.evaluation.metrics import SpanF1
 from dlfa_adapters.tasks import is_span_task, tagging_task
 from dlfa_adapters.tasks.labels import lookalikes
 from dlfa_adapters.tasks.span_tags import find_span_tags, how_it_differs, read_tag, span_hint, to_learn
@@ -118,3 +120,25 @@ def test_read_tag():
     assert read_tag("event-protest-B").kind == "event-protest"
     for nothing in ("NOUN", "", " ", "B-", "-B", "-LRB-", "tag"):
         assert read_tag(nothing) is None
+
+
+def test_a_run_that_learnt_a_slip_as_a_label_is_scored_by_spans():
+    labels = ["O", "B-LOC", "I-LOC", "B-PER", "I-PER", "o"]
+    task = with_labels("names", "tagging", labels)
+    assert (task.metric, list(task.labels)) == ("span_f1", labels)
+    assert with_labels("names", "tagging", ["O", "PER", "LOC"]).metric == "accuracy"
+
+
+@pytest.mark.parametrize("gold", [["O", "O", "B_PER", "PER-B"], ["NOUN", "O"], ["o"], ["O"] * 3 + ["X"]])
+def test_span_f1_refuses_gold_tags_that_are_in_no_or_another_notation(gold):
+    with pytest.raises(DataError, match="expected IOB tags"):
+        SpanF1().compute(predictions=[["O"] * len(gold)], references=[gold])
+
+
+def test_span_f1_counts_a_slip_as_a_span_of_its_own():
+    gold = [["B-PER", "o", "I-PER", "O", "PER"], ["O"] * 4]
+    result = SpanF1().compute(predictions=[["B-PER", "O", "O", "O", "B-PER"], ["O"] * 4], references=gold)
+    assert result["support"] == 4
+    assert result["lenient"]["per_type"]["'o'"]["f1"] == 0.0
+    assert result["lenient"]["per_type"]["'PER'"]["support"] == 1  # not of the type PER
+    assert result["span_f1_lenient"] == 2 / (2 + 4)
