@@ -3,11 +3,12 @@
 0 done; 1 a bug; 2 something the user can mend; 130 stopped with Ctrl-C. Tracebacks are for `dlfa --debug`.
 """
 
+import contextlib
 import errno
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import typer
 
@@ -34,8 +35,8 @@ def exit_code(command: Callable[[], object]) -> int:
         if sys.stdout is not None:  # as where a service runs us without one
             sys.stdout.flush()  # here and not when Python ends, which would print a traceback where the pipe is closed
         return code
-    except KeyboardInterrupt:
-        return say("stopped.", STOPPED)
+    except KeyboardInterrupt as stop:
+        return say(f"stopped; {stop}." if str(stop) else "stopped.", STOPPED)
     except Exception as error:
         if os.environ.get("DLFA_DEBUG"):
             raise
@@ -44,6 +45,19 @@ def exit_code(command: Callable[[], object]) -> int:
             if error.errno == errno.EPIPE:  # whoever reads our output has enough of it
                 return 1
         return say(*_told(error))
+
+
+@contextlib.contextmanager
+def stopped_with(hint: Callable[[], str]) -> Iterator[None]:
+    """Let Ctrl-C in this block end with a hint.
+
+    Args:
+        hint: Makes it when it is needed: what to type to go on; an empty text says nothing.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(*filter(None, [hint()])) from None
 
 
 def say(text: str, code: int) -> int:

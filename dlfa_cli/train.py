@@ -89,6 +89,13 @@ def train(
     epochs: Annotated[
         int | None, typer.Option(help="Passes over the data; default: the tuning's.", rich_help_panel=_STEPS)
     ] = None,
+    min_steps: Annotated[
+        int | None,
+        typer.Option(
+            help="Small data get as many epochs as so many steps take; default: 500, and 0 with --epochs.",
+            rich_help_panel=_STEPS,
+        ),
+    ] = None,
     max_steps: Annotated[int, typer.Option(help="Stop after so many steps.", rich_help_panel=_STEPS)] = -1,
     lr: Annotated[
         float | None, typer.Option(help="Learning rate; default: the tuning's.", rich_help_panel=_STEPS)
@@ -101,7 +108,9 @@ def train(
         ),
     ] = None,
     batch_size: Annotated[int, typer.Option(help="Items in a step, over all processes.", rich_help_panel=_STEPS)] = 32,
-    warmup: Annotated[float, typer.Option(help="Share of steps.", rich_help_panel=_STEPS)] = 0.1,
+    warmup: Annotated[
+        float, typer.Option(help="Share of the steps in which the learning rate rises.", rich_help_panel=_STEPS)
+    ] = 0.1,
     within: Annotated[
         float,
         typer.Option(help="features: keep the first epoch within so many points of the best.", rich_help_panel=_STEPS),
@@ -111,7 +120,10 @@ def train(
     ] = 0,
     every: Annotated[
         int | None,
-        typer.Option(help="Evaluate and checkpoint every so many steps; default: each epoch.", rich_help_panel=_STEPS),
+        typer.Option(
+            help="Evaluate and checkpoint every so many steps; default: each epoch, or every few short ones.",
+            rich_help_panel=_STEPS,
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(rich_help_panel=_STEPS)] = 0,
     max_length: Annotated[int, typer.Option(help="Pieces in a window or text.", rich_help_panel=_STEPS)] = 128,
@@ -152,7 +164,7 @@ def train(
         "target_text": target_text, "fusion": fusion, "gate": gate, "branches": branches,
         "norm": norm, "init": init, "reduction": reduction, "pooling": pooling,
         "classifier": classifier, "lstm_hidden": lstm_hidden, "lstm_dropout": lstm_dropout,
-        "epochs": epochs, "max_steps": max_steps, "learning_rate": lr,
+        "epochs": epochs, "min_steps": min_steps, "max_steps": max_steps, "learning_rate": lr,
         "head_learning_rate": rates(head_lr, "--head-lr"),
         "batch_size": batch_size, "warmup": warmup, "within": within, "patience": patience, "every": every,
         "seed": seed, "max_length": max_length, "context": context, "micro_batch_size": micro_batch,
@@ -161,11 +173,11 @@ def train(
     }  # fmt: skip
     if resume is not None:
         _check_nothing_else(context_of_call)
-    run = _run(task, resume, given)
+    run, trained = _run(task, resume, given)
     if run is not None and as_json:
         typer.echo(json.dumps(run.config, ensure_ascii=False, indent=1))
     elif run is not None:
-        show(run)
+        show(run, trained)
 
 
 def _check_nothing_else(context: typer.Context) -> None:
@@ -193,9 +205,10 @@ def _layers(given: list[str]) -> tuple[int, ...] | str | None:
     return "auto" if given == ["auto"] else tuple(map(int, given)) or None
 
 
-def _run(task: str | None, resume: Path | None, given: dict[str, Any]) -> "Run | None":
-    """Train; the run, or None in all processes but the main one."""
-    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+def _run(task: str | None, resume: Path | None, given: dict[str, Any]) -> tuple["Run | None", bool]:
+    """Train; the run, or None in all processes but the main one, and whether there was anything left to train."""
+    from dlfa_cli.ends import stopped_with
+    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries, typed
 
     screen = errors_console()
     with screen.status("Starting (loading PyTorch and adapters)"):
@@ -207,11 +220,20 @@ def _run(task: str | None, resume: Path | None, given: dict[str, Any]) -> "Run |
     if (task is None) == (resume is None):
         raise ConfigError("Give a task, or --resume and a run folder; type e.g. dlfa train ner.")
     screen.quiet = not is_main()
-    with progress_bars(screen) as progress:
-        options: dict[str, Any] = {"on_start": lambda plan: announce(screen, plan), "progress": progress}
+    begun: list[Plan] = []
+
+    def begin(plan: "Plan") -> None:
+        begun.append(plan)
+        announce(screen, plan)
+
+    def how_to_go_on() -> str:
+        return f"type dlfa train --resume {typed(begun[0].out)} to go on" if begun else ""
+
+    with progress_bars(screen) as progress, stopped_with(how_to_go_on):
+        options: dict[str, Any] = {"on_start": begin, "progress": progress}
         run = resume_training(resume, **options) if resume else train(str(task), **given, **options)
     leave()
-    return run if is_main() else None
+    return run if is_main() else None, bool(begun)
 
 
 def announce(screen: "Console", plan: "Plan") -> None:
@@ -220,8 +242,8 @@ def announce(screen: "Console", plan: "Plan") -> None:
         screen.print(line, markup=False, soft_wrap=True)
 
 
-def show(run: "Run") -> None:
-    """Print the score on dev and what to do next."""
+def show(run: "Run", trained: bool = True) -> None:
+    """Print the score on dev and what to do next; `trained`: whether it was trained now."""
     from dlfa_adapters.evaluation.load import takes_pairs
     from dlfa_cli.screen import predict_command, typed
 
@@ -230,5 +252,14 @@ def show(run: "Run") -> None:
     for language, score in scores.items():
         if score is not None:
             typer.echo(f"{metrics['name']} on {language} dev: {score:.2f} ({training['best']})")
-    typer.echo(f"Saved in {run.folder} after {training['seconds']:.0f} s. Use it on any language:\n")
+    if trained:
+        typer.echo(f"Saved in {run.folder} after {training['seconds']:.0f} s.")
+    else:
+        typer.echo(f"{run.folder} had been trained to its end; nothing was left to do.")
+    if nothing := training.get("found_nothing"):
+        typer.echo(nothing)
+        return
+    if advice := training.get("advice"):
+        typer.echo(advice)
+    typer.echo("Use it on any language:\n")
     typer.echo(f"  {predict_command(run.folder, takes_pairs(run))}\n  dlfa evaluate {typed(run.folder)} --data DATA")

@@ -40,6 +40,7 @@ def train_heads(
     batch_size: int = 32,
     seed: int = 0,
     within: float = 0.0,
+    every: int = 1,
     watch: Mapping[str, TaggedStates] | None = None,
     checkpoint: Path | None = None,
     on_progress: Callable[[int, int], None] | None = None,
@@ -64,6 +65,7 @@ def train_heads(
         batch_size: Windows in a batch.
         seed: Of the order of the batches; the heads' own seeds are in their specs.
         within: Keep the first epoch whose dev score is at most so many points below the best one; 0: the best one.
+        every: Score after every so many epochs, and after the last one.
         watch: Other data to score after each epoch, e.g. target languages in a study; it chooses nothing.
         checkpoint: A file that is written after each epoch, and gone on from if it is there and of the same heads,
             rates and number of epochs. Data must be the same too, which the file does not tell.
@@ -100,7 +102,7 @@ def train_heads(
             step += 1
             if on_progress is not None:
                 on_progress(1, steps)
-        if epoch > done:
+        if epoch > done and (epoch % every == 0 or epoch == epochs or step == steps):
             _after_epoch(epoch, stacks, trained, judge, asked, within)
             if saved:
                 saved.save(epoch, trained)

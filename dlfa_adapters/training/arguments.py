@@ -29,7 +29,7 @@ def training_arguments(
     os.environ["ACCELERATE_MIXED_PRECISION"] = {"fp32": "no"}.get(str(settings.precision), str(settings.precision))
     os.environ.pop("ACCELERATE_DYNAMO_BACKEND", None)
     strategy = "epoch" if settings.every is None else "steps"
-    best = {"load_best_model_at_end": True, "metric_for_best_model": "score", "greater_is_better": True}
+    best = {"load_best_model_at_end": True, "metric_for_best_model": "rank", "greater_is_better": True}
     arguments = TrainingArguments(
         output_dir=str(folder),
         per_device_train_batch_size=settings.micro_batch_size,
@@ -58,6 +58,7 @@ def training_arguments(
         dataloader_pin_memory=gpu,
         remove_unused_columns=False,
         label_names=["labels"],
+        include_for_metrics=["loss"],
         logging_strategy="steps",
         logging_steps=50,
         logging_nan_inf_filter=False,

@@ -122,6 +122,11 @@ def make_examples(task: Task, dataset: Any, tokenizer: Any, settings: Settings) 
     return TextExamples(task, tokenizer, list(dataset["text"]), second, list(dataset["label"]), settings)
 
 
+def labels_in(predictions: Sequence[Any]) -> int:
+    """How many different tags or labels some predictions have."""
+    return len({tag for tags in predictions for tag in ([tags] if isinstance(tags, str) else tags)})
+
+
 def label_counts(dataset: Any, kind: str) -> Counter[str]:
     """How often each label occurs."""
     if kind == "tagging":

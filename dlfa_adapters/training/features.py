@@ -1,5 +1,6 @@
 """The tuning `features`: the encoder runs once over the data, and a head learns on its states."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +9,35 @@ import torch
 from dlfa_adapters.data.alignment import AlignmentCounts
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.evaluation.progress import Progress
-from dlfa_adapters.frozen import HeadSpec, States, TaggedStates, train_heads
+from dlfa_adapters.frozen import HeadSpec, States, TaggedStates, predict_heads, train_heads
 from dlfa_adapters.frozen.export import add_trained_head
 from dlfa_adapters.frozen.keep import decide, keep
 from dlfa_adapters.frozen.optimizer import Rate
 from dlfa_adapters.frozen.scores import scorer_for
 from dlfa_adapters.frozen.trials import Trial, all_rates, try_rates
-from dlfa_adapters.training.dataset import Examples
+from dlfa_adapters.training.dataset import Examples, labels_in
 from dlfa_adapters.training.plateau import OnStates, train_on_plateau
 from dlfa_adapters.training.settings import Settings
+from dlfa_adapters.training.steps import epochs_between
+
+
+@dataclass(frozen=True)
+class OnFeatures:
+    """What came of a training on frozen states.
+
+    Attributes:
+        epoch: The epoch that was kept, from 1.
+        dev_scores: The dev score of each epoch that was judged; none without dev data.
+        dev_score: That of the epoch that was kept; None without dev data.
+        labels: How many different labels it predicts on dev; None without dev data.
+        trial: Which rates were tried; None if it was one.
+    """
+
+    epoch: int
+    dev_scores: list[float]
+    dev_score: float | None = None
+    labels: int | None = None
+    trial: Trial | None = None
 
 
 def train_features(
@@ -28,7 +49,7 @@ def train_features(
     settings: Settings,
     folder: Path,
     progress: Progress,
-) -> tuple[int, list[float], Trial | None]:
+) -> OnFeatures:
     """Train the head of a model on frozen states: at several rates side by side, or with an LSTM in a loop of its own.
 
     Args:
@@ -40,10 +61,6 @@ def train_features(
         settings: Resolved ones.
         folder: For hidden states; a training that is cut short goes on from what is there and beside it.
         progress: Called after each batch.
-
-    Returns:
-        The epoch that was kept, from 1; the dev score of each, none without dev data; and which rates were tried, None
-        if it was one.
 
     Raises:
         ConfigError: If words are not to be read at their first piece, or an LSTM gets no dev data.
@@ -62,28 +79,33 @@ def train_features(
     if lstm:
         on_train, on_dev = (OnStates(data[name], states[name]) for name in ("train", "dev"))
         epochs = settings.epochs or 1
-        found = train_on_plateau(
+        epoch, scores = train_on_plateau(
             head.to(keeping.device), on_train, on_dev, settings, lambda: progress("Training", 1, epochs)
         )
+        labels = labels_in(on_dev.predictions(head))
         model.to(device)
-        return *found, None
+        return OnFeatures(epoch, scores, max(scores), labels)
     sentences = {name: as_sentences(data[name], states[name]) for name in data}
     specs = [spec_of(settings, head_name, head.config["fusion"], tuple(head.config["fuse_layer"] or ()))]
     options = {
         **steps_of(settings),
+        "every": epochs_between(settings, len(train.rows), plateau=False),
         "checkpoint": folder.with_name("epoch.safetensors"),
         "on_progress": lambda done, total: progress("Training", done, total),
     }
     what, rates = (train.task.labels, scorer_for(train.task)), rates_of(settings, with_dev=dev is not None)
     if dev is None:
         [trained] = train_heads(specs, sentences["train"], None, *what, rates=rates, **options)
-        trial = None
+        found = OnFeatures(trained.epoch, [])
     else:
         [trial] = try_rates(specs, sentences["train"], sentences["dev"], *what, rates=rates, **options)
         trained = trial.head
+        [predicted] = predict_heads([trained], sentences["dev"], train.task.labels)
+        labels = labels_in(predicted)
+        found = OnFeatures(trained.epoch, trained.dev_scores, trained.dev_score, labels, trial)
     model.to(device)
     add_trained_head(model, head_name, trained, train.task.labels, head_type=train.task.kind)
-    return trained.epoch, trained.dev_scores, trial
+    return found
 
 
 def _check(settings: Settings, dev: object) -> None:

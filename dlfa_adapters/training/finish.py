@@ -29,15 +29,21 @@ class Outcome:
         best: Which epoch or step was kept.
         dev_scores: The dev score of each evaluation.
         dev_score: That of the weights that were kept; None without dev data.
+        labels: How many different labels they predict on dev; None without dev data.
         seconds: How long it took, data and encoder not counted.
         training_id: What tells this training from another one with the same folder.
+        found_nothing: That the model predicts nothing of use on dev, and what to try; None where it does.
+        advice: What might give a better one; None where nothing speaks for it.
     """
 
     best: str
     dev_scores: list[float] = field(default_factory=list)
     dev_score: float | None = None
+    labels: int | None = None
     seconds: float = 0.0
     training_id: str = ""
+    found_nothing: str | None = None
+    advice: str | None = None
 
 
 def write_training_run(plan: Plan, encoder: dict[str, Any], outcome: Outcome) -> Run:
@@ -66,6 +72,8 @@ def write_training_run(plan: Plan, encoder: dict[str, Any], outcome: Outcome) ->
             "picked_on": f"{language_names(languages)} dev" if languages else "nothing: the last step",
             "dev_scores": outcome.dev_scores,
             **({"rates_tried": {f"{rate:g}": score for rate, score in plan.tried.items()}} if plan.tried else {}),
+            "steps": plan.steps,
+            **{name: said for name in ("found_nothing", "advice") if (said := getattr(outcome, name))},
             "trainable_parameters": trainable,
             "parameters": total,
             "seconds": outcome.seconds,

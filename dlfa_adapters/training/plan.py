@@ -43,6 +43,7 @@ class Plan:
         notes: Sentences that the user should read.
         choice: The fuse layer that was chosen, and why; None where it was given.
         tried: Learning rates of the head that were tried, and the best dev score at each.
+        steps: How many there will be in all, unless the training ends earlier.
     """
 
     task: Task
@@ -57,6 +58,7 @@ class Plan:
     notes: list[str] = field(default_factory=list)
     choice: LayerChoice | None = None
     tried: dict[float, float] = field(default_factory=dict)
+    steps: int = 0
 
     def lines(self) -> list[str]:
         """What is going to be trained, and what else there is: for the screen or a log, without the notes."""
@@ -72,7 +74,8 @@ class Plan:
             )
         elif settings.head_learning_rate != settings.learning_rate:
             rate += f", head {settings.head_learning_rate:g}"
-        length = f"{settings.max_steps} steps" if settings.max_steps > 0 else f"{settings.epochs} epochs"
+        epochs = f"{settings.epochs} epochs ({self.steps:,} steps)"
+        length = f"{settings.max_steps} steps" if settings.max_steps > 0 else epochs
         gate = f", gate {head['gate']}" if head["fusion"] == "dlfa" else ""
         lstm = f", LSTM of 2 x {head['lstm_hidden']} units" if head["classifier"] == "bilstm" else ""
         data = [("dev " if name == "dev" else "") + _in_words(described) for name, described in self.data.items()]

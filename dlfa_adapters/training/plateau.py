@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,6 +19,7 @@ from dlfa_adapters.heads import DLFAHead
 from dlfa_adapters.training.dataset import Collator, Examples, SameLengthSampler
 from dlfa_adapters.training.finite import NotFiniteError
 from dlfa_adapters.training.settings import Settings
+from dlfa_adapters.training.steps import epochs_between
 
 LOWEST_RATE = 1e-5
 """Training ends when the rate has been halved below it."""
@@ -51,9 +53,18 @@ class OnStates:
         losses = cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction="sum")
         return losses, (labels != IGNORED).sum()
 
-    @torch.no_grad()
     def evaluate(self, head: DLFAHead) -> tuple[float, float]:
         """The task's main score of a head, in percent, and its mean loss."""
+        predicted, loss = self._judge(head)
+        return self.examples.score(predicted), loss
+
+    def predictions(self, head: DLFAHead) -> list[Any]:
+        """What a head predicts: the tags of each sentence, or the label of each text."""
+        return self._judge(head)[0]
+
+    @torch.no_grad()
+    def _judge(self, head: DLFAHead) -> tuple[list[Any], float]:
+        """Predictions and mean loss."""
         head.eval()
         lengths = self.states.lengths()
         found: list[Tensor] = [torch.empty(0)] * len(lengths)
@@ -64,7 +75,7 @@ class OnStates:
             for row, scores in zip(rows, logits.cpu(), strict=True):
                 found[row] = scores[: lengths[row]] if scores.dim() == 2 else scores
         loss, labels = torch.stack(sums).sum(0).tolist()
-        return self.examples.score(self.examples.predictions(pad_sequence(found, batch_first=True))), loss / labels
+        return self.examples.predictions(pad_sequence(found, batch_first=True)), loss / labels
 
 
 def train_on_plateau(
@@ -72,8 +83,9 @@ def train_on_plateau(
 ) -> tuple[int, list[float]]:
     """Train a head with Adam; halve the rate after each epoch without a lower loss on source dev; end under 1e-5.
 
-    Which weights are kept is up to the score on source dev. The first rate is `settings.head_learning_rate` (1e-3 in
-    the paper); `epochs` and `max_steps` may end it earlier.
+    Which weights are kept is up to the score on source dev, and to the loss there among equal scores. The first rate is
+    `settings.head_learning_rate` (1e-3 in the paper); `epochs` and `max_steps` may end it earlier. Small data are
+    judged after every few epochs, see `steps.epochs_between`, since a few steps lower no loss.
 
     Args:
         head: The head, with its first weights; it is left with those of the best epoch, in eval mode.
@@ -83,7 +95,7 @@ def train_on_plateau(
         on_epoch: Called after each epoch.
 
     Returns:
-        The best epoch, from 1, and the dev score of each.
+        The best epoch, from 1, and the dev score of each that was judged.
 
     Raises:
         NotFiniteError: If the loss on dev is not a finite number.
@@ -91,10 +103,12 @@ def train_on_plateau(
     set_seed(settings.seed)  # of dropout
     rate, lowest = settings.head_learning_rate or 1e-3, float("inf")
     scores: list[float] = []
+    kept, highest = 0, (-1.0, 0.0)
     best = copy.deepcopy(head.state_dict())
+    between = epochs_between(settings, len(train.states.lengths()), plateau=True)
     optimizer = torch.optim.Adam(head.parameters(), lr=rate)
     left = settings.max_steps
-    for batches in _epochs(train, settings):
+    for epoch, batches in enumerate(_epochs(train, settings), 1):
         head.train()
         taken = batches[:left] if left > 0 else batches
         for rows in taken:
@@ -103,25 +117,27 @@ def train_on_plateau(
             (loss / labels.clamp(min=1)).backward()
             torch.nn.utils.clip_grad_norm_(head.parameters(), settings.max_grad_norm)
             optimizer.step()
+        left -= len(taken)
+        on_epoch()
+        is_last = epoch == settings.epochs or (settings.max_steps > 0 and left <= 0)
+        if epoch % between and not is_last:
+            continue
         score, dev_loss = dev.evaluate(head)
         if not math.isfinite(dev_loss):
-            raise NotFiniteError(
-                f"The loss on dev is {dev_loss} after epoch {len(scores) + 1}; type a smaller --head-lr."
-            )
-        if score > max(scores, default=-1.0):
-            best = copy.deepcopy(head.state_dict())
+            raise NotFiniteError(f"The loss on dev is {dev_loss} after epoch {epoch}; type a smaller --head-lr.")
+        if (score, -dev_loss) > highest:
+            kept, highest, best = epoch, (score, -dev_loss), copy.deepcopy(head.state_dict())
         scores.append(score)
-        on_epoch()
         if dev_loss >= lowest:
             rate /= 2
             for group in optimizer.param_groups:
                 group["lr"] = rate
-        lowest, left = min(lowest, dev_loss), left - len(taken)
-        if rate < LOWEST_RATE or (settings.max_steps > 0 and left <= 0):
+        lowest = min(lowest, dev_loss)
+        if rate < LOWEST_RATE or is_last:
             break
     head.load_state_dict(best)
     head.eval()
-    return scores.index(max(scores)) + 1, scores
+    return kept, scores
 
 
 def _epochs(train: OnStates, settings: Settings) -> Iterator[list[list[int]]]:

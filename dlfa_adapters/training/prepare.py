@@ -11,10 +11,12 @@ from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.runs import load_encoder
 from dlfa_adapters.training.auto_layer import AUTO, LayerChoice, choose_layer
+from dlfa_adapters.training.data_notes import data_notes
 from dlfa_adapters.training.dataset import Examples, make_examples
 from dlfa_adapters.training.distributed import world_size
 from dlfa_adapters.training.plan import Plan, Source, describe_data, load_dev, load_split, task_for
 from dlfa_adapters.training.settings import Settings
+from dlfa_adapters.training.steps import least_steps, told
 from dlfa_adapters.tuning import Tuning, parameter_report
 
 
@@ -94,10 +96,16 @@ def prepare(
     if dev_rows is not None:
         data["dev"] = describe_data(dev_rows, source if dev_source is None else dev_source)
     train = make_examples(known, rows.dataset, loaded.tokenizer, settings)
+    given, count = settings, len(train.rows)
+    plateau = tuning.on_states and settings.classifier == "bilstm"
+    settings = least_steps(given, count, plateau=plateau)
     dev = make_examples(known, dev_rows.dataset, loaded.tokenizer, settings) if dev_rows else None
     plan = Plan(known, tuning, settings, loaded, learner, out, data, parameter_report(learner), choice=chosen)
     plan.taken = [*rows.taken, *(dev_rows.taken if dev_rows else ())]
-    plan.notes += _notes(plan)
+    plan.steps = settings.steps(count)
+    items = f"{len(train.gold):,} {'sentences' if known.kind == 'tagging' else 'texts'}"
+    plan.notes += told(given, settings, count, items, plateau=plateau) + _notes(plan)
+    plan.notes += data_notes(rows, dev_rows, known)
     return Ready(plan, encoder, train, dev)
 
 

@@ -37,7 +37,9 @@ from dlfa_adapters.training.prepare import Ready, prepare
 from dlfa_adapters.training.rates_to_try import at_the_edge, check_rates
 from dlfa_adapters.training.resume import as_text, check_same, identity_of, last_checkpoint, run_of
 from dlfa_adapters.training.settings import make_settings, resolve
-from dlfa_adapters.training.trainer import FullTrainer, ModularTrainer, dev_scores, patience_is_over
+from dlfa_adapters.training.steps import epochs_between, steps_of_epoch
+from dlfa_adapters.training.trainer import FullTrainer, ModularTrainer, dev_scores, kept_entry, patience_is_over
+from dlfa_adapters.training.verdict import verdict
 from dlfa_adapters.tuning import default_tuning, get_tuning
 
 logger = logging.getLogger(__name__)
@@ -148,11 +150,14 @@ def train(
         check_weights(plan.model)
         if is_main():
             outcome.seconds, outcome.training_id = round(time.monotonic() - began, 1), training_id
+            outcome.found_nothing, outcome.advice = verdict(plan, ready.dev, outcome)
             remove_drafts(out)
             write_training_run(plan, ready.encoder, outcome)
             remove_work(out)
             score = "" if outcome.dev_score is None else f", {outcome.dev_score:.2f} on dev"
             logger.info("Kept %s%s; saved in %s after %.0f s", outcome.best, score, out, outcome.seconds)
+            for sentence in filter(None, (outcome.found_nothing, outcome.advice)):
+                logger.warning(sentence)
     wait_for_everyone()
     return read_run(out)
 
@@ -187,13 +192,13 @@ def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
     """Train a head on frozen states, from the states and the epoch that an earlier call has left."""
     plan, data = ready.plan, (ready.train, ready.dev)
     name, pad = plan.task.name, plan.encoder.tokenizer.pad_token_id
-    best, scores, trial = train_features(plan.encoder.model, name, pad, *data, plan.settings, folder, report)
-    if trial is not None:
+    found = train_features(plan.encoder.model, name, pad, *data, plan.settings, folder, report)
+    if (trial := found.trial) is not None:
         plan.settings = replace(plan.settings, head_learning_rate=trial.rate.learning_rate)
         plan.tried = {rate.learning_rate: score for rate, score in zip(trial.rates, trial.dev, strict=True)}
         if trial.edge:
             logger.warning(at_the_edge(trial.edge, trial.rate.learning_rate, plan.tried))
-    return Outcome(best=f"epoch {best}", dev_scores=scores, dev_score=scores[best - 1] if scores else None)
+    return Outcome(f"epoch {found.epoch}", found.dev_scores, found.dev_score, found.labels)
 
 
 def _steps(ready: Ready, folder: Path, resume: bool, report: Progress) -> Outcome:
@@ -204,8 +209,11 @@ def _steps(ready: Ready, folder: Path, resume: bool, report: Progress) -> Outcom
         for fusion in (module for module in plan.model.modules() if isinstance(module, Fusion)):
             fusion.compile(dynamic=True)
     total = settings.steps(len(ready.train.rows))
-    if settings.every is not None:  # one evaluation there must be
-        settings = replace(settings, every=min(settings.every, total))
+    every, rows = settings.every, len(ready.train.rows)
+    if every is None and (between := epochs_between(settings, rows, plateau=False)) > 1:
+        every = between * steps_of_epoch(settings, rows)
+    if every is not None:  # one evaluation there must be
+        settings = replace(settings, every=min(every, total))
     args = training_arguments(settings, folder, has_dev=has_dev, find_unused=max(head.indices) < head.num_layers)
     checkpoint = last_checkpoint(folder, resume)
     state = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")) if checkpoint else TrainerState()
@@ -226,5 +234,5 @@ def _steps(ready: Ready, folder: Path, resume: bool, report: Progress) -> Outcom
     else:
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     best = trainer.state.best_global_step if has_dev else trainer.state.global_step
-    scores = dev_scores(trainer.state)
-    return Outcome(best=f"step {best}", dev_scores=scores, dev_score=max(scores) if scores else None)
+    scores, kept = dev_scores(trainer.state), kept_entry(trainer.state)
+    return Outcome(f"step {best}", scores, max(scores) if scores else None, kept.get("eval_labels"))

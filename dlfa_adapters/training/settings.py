@@ -40,6 +40,8 @@ class Settings:
         context: Pieces that neighbouring windows share.
         epochs: Passes over the training data.
         max_steps: Stop after so many steps; it overrides `epochs`.
+        min_steps: Least steps in all: where `epochs` are fewer, there are more of them, see `least_steps`. Default: the
+            tuning's, and 0 where `epochs` or `max_steps` are given.
         learning_rate: The first value, for everything but the head.
         head_learning_rate: The same, for fusion and classifier. Several are tried, see `head_learning_rates`.
         head_learning_rates: With the tuning `features`, and in a sweep: rates of the head to try side by side; the one
@@ -54,7 +56,8 @@ class Settings:
         patience: Stop after so many evaluations without a better score on source dev; 0: never.
         within: With the tuning `features`: keep the first epoch whose score on source dev is at most so many points
             below the best one; 0: the best one.
-        every: Evaluate and write a checkpoint every so many steps; None: after each epoch.
+        every: Evaluate and write a checkpoint every so many steps; None: after each epoch, or where there are many of
+            them after every few, see `epochs_between`.
         precision: `fp32`, `bf16` or `fp16`.
         gradient_checkpointing: Compute activations again in the backward pass: less memory, a third more time.
         compile: Use `torch.compile` for the fusion; all of a model of adapters would take minutes.
@@ -79,6 +82,7 @@ class Settings:
     context: int = 64
     epochs: int | None = None
     max_steps: int = -1
+    min_steps: int | None = None
     learning_rate: float | None = None
     head_learning_rate: float | None = None
     head_learning_rates: tuple[float, ...] | None = None
@@ -166,10 +170,12 @@ def resolve(settings: Settings, tuning: Tuning) -> Settings:
     head_rate = given_rate if given_rate and defaults.head_learning_rate == defaults.learning_rate else None
     bf16 = gpu and torch.cuda.is_bf16_supported() and not tuning.on_states
     share = settings.batch_size // world_size()
+    least = 0 if settings.epochs is not None or settings.max_steps > 0 else defaults.min_steps
     resolved = replace(
         settings,
         gate=settings.gate or defaults.gate,
         epochs=settings.epochs or defaults.epochs,
+        min_steps=least if settings.min_steps is None else settings.min_steps,
         learning_rate=given_rate or defaults.learning_rate,
         head_learning_rate=settings.head_learning_rate or head_rate or defaults.head_learning_rate,
         head_learning_rates=rates_to_try(settings, defaults),

@@ -1,6 +1,7 @@
 """Trainer and AdapterTrainer with what every training here needs, and nothing that would change their results."""
 
 import logging
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback
 from dlfa_adapters.heads import AdapterTrainer
 from dlfa_adapters.library_log import without_lines
 from dlfa_adapters.training.checkpoints import prune, removed_if_the_disk_is_full, seal
-from dlfa_adapters.training.dataset import Collator, Examples, SameLengthSampler
+from dlfa_adapters.training.dataset import Collator, Examples, SameLengthSampler, labels_in
 from dlfa_adapters.training.distributed import wait_for_everyone
 from dlfa_adapters.training.finite import check_gradients, check_loss
 from dlfa_adapters.training.rates import parameter_groups
@@ -140,8 +141,10 @@ class _EachStep(TrainerCallback):
         self.settings, self.on_step = settings, on_step
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Report a step."""
+        """Report a step. The last one is judged too, wherever the steps between two looks at dev fall."""
         self.on_step(1)
+        if args.eval_strategy == "steps" and state.global_step >= state.max_steps:
+            control.should_evaluate = True
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float], **kwargs: Any) -> None:
         """Loss and dev scores go to the log as well."""
@@ -166,10 +169,23 @@ def dev_scores(state: Any) -> list[float]:
     return [entry["eval_score"] for entry in state.log_history if "eval_score" in entry]
 
 
+def kept_entry(state: Any) -> dict[str, Any]:
+    """What was logged when the weights that are kept were judged; nothing without dev data."""
+    entries = (entry for entry in state.log_history if "eval_score" in entry)
+    return next((entry for entry in entries if entry["step"] == state.best_global_step), {})
+
+
 def dev_score(dev: Examples) -> Callable[[Any], dict[str, float]]:
-    """What Trainer calls with the logits of all dev rows."""
+    """What Trainer calls with logits and losses of all dev rows.
+
+    It gives the `score`; the `rank` by which the checkpoint is chosen: of equal scores, which have four decimals, the
+    one with the lower loss has the higher rank; and `labels`, how many labels were predicted.
+    """
 
     def score(prediction: Any) -> dict[str, float]:
-        return {"score": dev.score(dev.predictions(torch.from_numpy(prediction.predictions)))}
+        predicted = dev.predictions(torch.from_numpy(prediction.predictions))
+        value, loss = dev.score(predicted), float(prediction.losses.mean())
+        share = loss / (1 + loss) if math.isfinite(loss) else 1.0
+        return {"score": value, "rank": value - 1e-5 * share, "labels": labels_in(predicted)}
 
     return score

@@ -24,6 +24,7 @@ class Defaults:
         gate: See `DLFA`.
         head_learning_rates: Rates of the head that are tried side by side, and of which source dev chooses; where
             there are none, or no dev data, it is `head_learning_rate`.
+        min_steps: Least steps in all: small data get more epochs.
     """
 
     learning_rate: float
@@ -31,6 +32,7 @@ class Defaults:
     epochs: int
     gate: str = "product"
     head_learning_rates: tuple[float, ...] = ()
+    min_steps: int = 500
 
 
 class Tuning(ABC):

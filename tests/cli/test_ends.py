@@ -80,6 +80,12 @@ def wait():
     time.sleep(60)
 
 @main.app.command()
+def resumable():
+    from dlfa_cli.ends import stopped_with
+    with stopped_with(lambda: "type dlfa train --resume runs/x to go on"):
+        wait()
+
+@main.app.command()
 def many():
     for i in range(100_000):
         print("line", i)
@@ -94,11 +100,15 @@ def start(command, **options):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_ctrl_c_is_one_line_and_130():
-    process = start("wait", stdout=subprocess.PIPE)
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [("wait", "stopped."), ("resumable", "stopped; type dlfa train --resume runs/x to go on.")],
+)
+def test_ctrl_c_is_one_line_and_130(command, said):
+    process = start(command, stdout=subprocess.PIPE)
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=20)[1] == "dlfa: stopped.\n"
+    assert process.communicate(timeout=20)[1] == f"dlfa: {said}\n"
     assert process.returncode == 130
 
 

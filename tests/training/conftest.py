@@ -52,9 +52,9 @@ def start(tiny_folder):
     from dlfa_adapters.training import train
 
     def run(task, out, tuning="full", **options):
-        kept = {}
+        kept, data = {}, DATA.get(task, [])
         defaults = {
-            "train_data": DATA[task], "dev_data": DATA[task][:4], "language": "en", "model": str(tiny_folder),
+            "train_data": data, "dev_data": data[:4], "language": "en", "model": str(tiny_folder),
             "batch_size": 4, "epochs": 1, "learning_rate": 1e-2, "on_start": lambda plan: kept.update(plan=plan),
         }  # fmt: skip
         return train(task, tuning=tuning, out=out, **{**defaults, **options}), kept["plan"]

@@ -113,7 +113,7 @@ def test_a_fuse_layer_in_the_frozen_part_is_said(start, tmp_path):
         _, plan = start("ner", tmp_path / "run", "freeze:2", fuse_layer=layer, max_steps=1)
         assert any("lies in the frozen part (layers 0 to 2)" in note for note in plan.notes) == said
     _, plan = start("ner", tmp_path / "run", "features", fuse_layer=1)
-    assert plan.notes == []
+    assert not any("frozen part" in note for note in plan.notes)
 
 
 @pytest.mark.parametrize("tuning", ["lora", "peft-lora", "bottleneck", "freeze:2"])
@@ -299,7 +299,6 @@ def test_without_dev_data_the_last_step_is_kept(start, tmp_path):
 def test_the_best_step_on_dev_is_kept_not_the_last(start, tmp_path, logits):
     run, _ = start("ner", tmp_path / "run", "full", fuse_layer=2, epochs=6, every=1, learning_rate=3e-2)
     scores = run.config["training"]["dev_scores"]
-    best = scores.index(max(scores)) + 1
     assert len(scores) == 12
-    assert run.config["training"]["best"] == f"step {best}"
+    assert scores[int(run.config["training"]["best"].removeprefix("step ")) - 1] == max(scores)
     assert run.config["metrics"]["dev"]["en"] == max(scores)

@@ -51,6 +51,24 @@ def test_bottlenecks(config, tiny_model):
     }
 
 
+@pytest.mark.parametrize("tuning", ["lora", "lora:3", "peft-lora", "peft-lora:3"])
+def test_lora_has_its_rank_and_twice_the_rank_for_alpha(tuning, tiny_model):
+    """What it adds to a weight is B A times alpha / r = 2, in the model that learns and in what the run says of it."""
+    rank = get_tuning(tuning).rank
+    assert rank == (3 if ":" in tuning else 8)
+    modules = dict(prepared(tiny_model, tuning).named_modules()).values()
+    if tuning.startswith("peft"):
+        scales = [module.scaling["default"] for module in modules if hasattr(module, "lora_embedding_A")]
+        ranks = {len(module.lora_A["default"].weight) for module in modules if hasattr(module, "lora_embedding_A")}
+    else:
+        added = [module for module in modules if type(module).__name__ == "LoRA"]
+        scales, ranks = [module.scaling for module in added], {module.lora_A.shape[0] for module in added}
+    assert scales
+    assert set(scales) == {2.0}
+    assert ranks == {rank}
+    assert (get_tuning(tuning).record()["rank"], get_tuning(tuning).record()["alpha"]) == (rank, 2 * rank)
+
+
 def test_freezing_counts_from_the_bottom(tiny_model):
     for n in range(5):
         model = prepared(tiny_model, f"freeze:{n}")
