@@ -36,7 +36,7 @@ def exit_code(command: Callable[[], object]) -> int:
             sys.stdout.flush()  # here and not when Python ends, which would print a traceback where the pipe is closed
         return code
     except KeyboardInterrupt as stop:
-        return say(f"stopped; {stop}." if str(stop) else "stopped.", STOPPED)
+        return say_stopped(stop)
     except Exception as error:
         if os.environ.get("DLFA_DEBUG"):
             raise
@@ -58,6 +58,11 @@ def stopped_with(hint: Callable[[], str]) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         raise KeyboardInterrupt(*filter(None, [hint()])) from None
+
+
+def say_stopped(stop: KeyboardInterrupt) -> int:
+    """Say that Ctrl-C came, with its hint, and give the exit code."""
+    return say(f"stopped; {stop}." if str(stop) else "stopped.", STOPPED)
 
 
 def say(text: str, code: int) -> int:

@@ -15,7 +15,7 @@ from dlfa_cli.convert import convert
 from dlfa_cli.data import data_app
 from dlfa_cli.demo import demo
 from dlfa_cli.doctor import doctor
-from dlfa_cli.ends import STOPPED, exit_code, say
+from dlfa_cli.ends import exit_code, say_stopped
 from dlfa_cli.evaluate import evaluate
 from dlfa_cli.export import export
 from dlfa_cli.once import Command
@@ -49,8 +49,8 @@ class _Commands(TyperGroup):
         """Run the subcommand."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise typer.Exit(say("stopped.", STOPPED)) from None
+        except KeyboardInterrupt as stop:
+            raise typer.Exit(say_stopped(stop)) from None
 
 
 app = typer.Typer(

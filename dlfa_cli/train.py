@@ -11,8 +11,6 @@ from dlfa_cli.rates import rates
 from dlfa_cli.reading import Format, TagColumn, WordColumn
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from dlfa_adapters.runs import Run
     from dlfa_adapters.training import Plan
 
@@ -173,6 +171,8 @@ def train(
     }  # fmt: skip
     if resume is not None:
         _check_nothing_else(context_of_call)
+    from dlfa_cli.training_screen import show
+
     run, trained = _run(task, resume, given)
     if run is not None and as_json:
         typer.echo(json.dumps(run.config, ensure_ascii=False, indent=1))
@@ -209,6 +209,7 @@ def _run(task: str | None, resume: Path | None, given: dict[str, Any]) -> tuple[
     """Train; the run, or None in all processes but the main one, and whether there was anything left to train."""
     from dlfa_cli.ends import stopped_with
     from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries, typed
+    from dlfa_cli.training_screen import announce
 
     screen = errors_console()
     with screen.status("Starting (loading PyTorch and adapters)"):
@@ -234,32 +235,3 @@ def _run(task: str | None, resume: Path | None, given: dict[str, Any]) -> tuple[
         run = resume_training(resume, **options) if resume else train(str(task), **given, **options)
     leave()
     return run if is_main() else None, bool(begun)
-
-
-def announce(screen: "Console", plan: "Plan") -> None:
-    """Say on stderr what is going to be trained, and what else there is."""
-    for line in (*plan.lines(), *plan.notes):
-        screen.print(line, markup=False, soft_wrap=True)
-
-
-def show(run: "Run", trained: bool = True) -> None:
-    """Print the score on dev and what to do next; `trained`: whether it was trained now."""
-    from dlfa_adapters.evaluation.load import takes_pairs
-    from dlfa_cli.screen import predict_command, typed
-
-    training, metrics = run.config["training"], run.config["metrics"]
-    scores = metrics["dev"] if isinstance(metrics["dev"], dict) else {"all": metrics["dev"]}
-    for language, score in scores.items():
-        if score is not None:
-            typer.echo(f"{metrics['name']} on {language} dev: {score:.2f} ({training['best']})")
-    if trained:
-        typer.echo(f"Saved in {run.folder} after {training['seconds']:.0f} s.")
-    else:
-        typer.echo(f"{run.folder} had been trained to its end; nothing was left to do.")
-    if nothing := training.get("found_nothing"):
-        typer.echo(nothing)
-        return
-    if advice := training.get("advice"):
-        typer.echo(advice)
-    typer.echo("Use it on any language:\n")
-    typer.echo(f"  {predict_command(run.folder, takes_pairs(run))}\n  dlfa evaluate {typed(run.folder)} --data DATA")

@@ -60,7 +60,7 @@ def small_trainings():
             patch.setattr(sources, "_samples", cut)
             patch.setitem(run_demo.__kwdefaults__, "epochs", 1)
             for tuning in TUNINGS.values():
-                patch.setattr(tuning, "defaults", dataclasses.replace(tuning.defaults, epochs=1))
+                patch.setattr(tuning, "defaults", dataclasses.replace(tuning.defaults, epochs=1, min_steps=0))
         yield
 
 
