@@ -78,7 +78,8 @@ class Choice:
             }
             for attempt in self.tried
         ]
-        return {**self.rates._asdict(), "tried": tried}
+        head = None if math.isnan(self.rates.head) else self.rates.head
+        return {"head": head, "encoder": self.rates.encoder, "tried": tried}
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> "Choice":
@@ -89,7 +90,7 @@ class Choice:
             )
             for each in told["tried"]
         ]
-        return cls(Pair(told["head"], told["encoder"]), tuple(tried))
+        return cls(Pair(math.nan if told["head"] is None else told["head"], told["encoder"]), tuple(tried))
 
 
 UNKNOWN = Choice(Pair(math.nan))

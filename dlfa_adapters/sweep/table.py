@@ -76,7 +76,7 @@ class SweepTable:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values; no NaN."""
-        return asdict(self)
+        return {**asdict(self), "lines": [{**asdict(line), "rates": line.rates.to_dict()} for line in self.lines]}
 
 
 def make_table(result: SweepResult, *, resamples: int = RESAMPLES, seed: int = 0) -> SweepTable:

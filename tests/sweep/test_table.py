@@ -1,6 +1,8 @@
 """The table of a sweep: means, spread and paired intervals, against sums by hand and against `compare`."""
 
+import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from dlfa_adapters.evaluation.predictions import Predicted, Predictions
 from dlfa_adapters.evaluation.translations import Drawn, Translations
 from dlfa_adapters.frozen import HeadSpec
 from dlfa_adapters.sweep.plots import series
-from dlfa_adapters.sweep.rates import Attempt, Choice, Pair
+from dlfa_adapters.sweep.rates import UNKNOWN, Attempt, Choice, Pair
 from dlfa_adapters.sweep.render import header, language_header, language_rows, markdown, notes, rows
 from dlfa_adapters.sweep.results import SweepResult, SweepRow
 from dlfa_adapters.sweep.table import make_table
@@ -60,6 +62,15 @@ def table(result):
 
 def share(name, seed, language):
     return 100 * sum(RIGHT[name, seed][language]) / sum(LENGTHS[language])
+
+
+def test_a_table_is_json_also_where_rates_are_not_known(result):
+    whole = make_table(
+        replace(result, rows=[replace(row, rates=UNKNOWN) for row in result.rows]), resamples=9
+    ).to_dict()
+    assert json.loads(json.dumps(whole, allow_nan=False)) == json.loads(json.dumps(whole))
+    assert whole["lines"][0]["rates"] == {"head": None, "encoder": None, "tried": []}
+    assert Choice.from_dict(whole["lines"][0]["rates"]).to_dict() == UNKNOWN.to_dict()
 
 
 def test_means_and_spread_are_those_by_hand(table):
