@@ -48,12 +48,15 @@ REAL_TUNINGS = (
     "features/bilstm", "features/layer-bilstm", "features/dlfa-bilstm",
 )  # fmt: skip
 GRIDS: dict[str, list[tuple[float | None, float]]] = {
-    "full": [(2e-5, 1e-3), (5e-5, 1e-3), (1e-4, 1e-3), (5e-5, 1e-4)],
-    "lora": [(5e-4, 3e-3), (1e-3, 3e-3), (2e-3, 3e-3), (1e-3, 1e-3)],
-    "bottleneck": [(2e-4, 3e-3), (5e-4, 3e-3), (1e-3, 3e-3), (5e-4, 1e-3)],
+    "full": [(2e-5, 1e-3), (5e-5, 1e-3), (1e-4, 1e-3), (2e-4, 1e-3), (5e-5, 1e-4)],
+    "lora": [(5e-4, 3e-3), (1e-3, 3e-3), (2e-3, 3e-3), (4e-3, 3e-3), (1e-3, 1e-3)],
+    "bottleneck": [(2e-4, 3e-3), (5e-4, 3e-3), (1e-3, 3e-3), (2e-3, 3e-3), (5e-4, 1e-3)],
     "bilstm": [(None, 5e-4), (None, 1e-3), (None, 2e-3)],
 }
 """Learning rates tried for each tuning on real data: of encoder or adapters, and of the head."""
+
+NER_GRIDS = {name: grid[1:4] if len(grid) == 5 else grid for name, grid in GRIDS.items()}
+"""Those for NER: without the lowest, and without the lower rate of the head, which POS had shown to be behind."""
 
 NAMES = {
     "last": "last",
@@ -98,7 +101,7 @@ def real_cells(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
             name, _, head = tuning.partition("/")
             if name == "stack" and not args.language_adapters:
                 continue
-            grid = GRIDS.get("bilstm" if head.endswith("bilstm") else name, [])
+            grid = grid_of(task, name, head)
             for rates in [(None, None)] if args.default_rates or not grid else grid:
                 named = zip(("learning_rate", "head_learning_rate"), rates, strict=True)
                 yield {
@@ -120,6 +123,11 @@ def real_cells(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
                         "seed": args.seeds[0],
                     },
                 }
+
+
+def grid_of(task: str, tuning: str, head: str) -> list[tuple[float | None, float]]:
+    """The rates to try."""
+    return (NER_GRIDS if task == "ner" else GRIDS).get("bilstm" if head.endswith("bilstm") else tuning, [])
 
 
 def group_of(cell: dict[str, Any]) -> tuple[str, str, str]:
@@ -250,7 +258,7 @@ def over_seeds(rows: list[dict[str, Any]]) -> str:
 def rates_of(row: dict[str, Any]) -> str:
     """The rates of a row, below the head and of the head; ^ at the edge of those that were tried."""
     cell = row["cell"]
-    grid = GRIDS.get("bilstm" if cell["head"].endswith("bilstm") else cell["tuning"], [])
+    grid = grid_of(*group_of(cell))
     told = []
     for place, rate in enumerate(row["rates"]):
         tried = sorted({rates[place] for rates in grid if rates[place] is not None})
