@@ -39,7 +39,7 @@ MARKED = re.compile(FIGURE + r"(?P<between>\s?%?\*{0,2})<!--= (?P<expression>.*?
 TABLE = re.compile(r"<!-- table: (?P<expression>.*?) -->\n\n?(?P<lines>(?:\|.*\n)+)")
 SETTINGS = "<!-- settings -->"
 NOT_FIGURES = re.compile(
-    rf"^```[\s\S]*?^```|<!--(?! settings -->)[\s\S]*?-->|`[^`\n]*`|\]\([^)\n]*\)"
+    r"^```[\s\S]*?^```|<!--(?! settings -->)[\s\S]*?-->|`[^`\n]*`|\]\([^)\n]*\)"
     r"|(?:PyTorch|Transformers|adapters|arXiv)\s\d[\d.]*",
     re.M,
 )
