@@ -46,6 +46,7 @@ REASONS = {
     "empty_line": "empty lines",
     "empty_node": "empty nodes",
     "file_not_taken": "files",
+    "header_row": "header rows",
     "multiword_range": "rows of multiword ranges",
     "no_gold_label": "pairs without an agreed label",
     "no_words": "sentences without words",

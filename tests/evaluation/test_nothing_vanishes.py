@@ -1,10 +1,14 @@
 """What is left out of an evaluation stands in its result with the reason: on the screen, in JSON, in Markdown."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import dlfa_adapters
+from dlfa_adapters.data.assemble import REASONS
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.errors import DataError
 from dlfa_adapters.evaluation.evaluate import predict_run
@@ -21,7 +25,7 @@ FILES = {
     "zh-min-nan/test.tsv": TSV,
     "train-en.tsv": TSV,
     "notes/more-de.tsv": TSV,
-    "test-fr.tsv.gz": "",
+    "test-fr.tsv.zip": "",
 }
 
 
@@ -46,7 +50,7 @@ def test_it_stands_in_every_form_of_the_result(tiny_run, folder, tmp_path):  # n
         assert f"{files}." in said
         assert f"{slip}." in said
     assert "2 files of the folder were not taken" in files
-    assert files.endswith("notes/more-de.tsv, test-fr.tsv.gz")
+    assert files.endswith("notes/more-de.tsv, test-fr.tsv.zip")
     assert "test-de.tsv, line 9: the label 'o' (1 word, line 9) looks like 'O' (another case)" in slip
     assert report["languages"][0]["unknown_gold_labels"] == {"o": 1}
     assert report["languages"][0]["support"] == 4  # three spans, and the slip, which is missed
@@ -91,3 +95,8 @@ def test_many_remarks_are_cut_on_the_screen_and_counted(tiny_run):  # noqa: F811
     said = notes(report)
     assert sum("looks like 'O'" in note for note in said) == 20
     assert "There are 5 more remarks on the data; the JSON report has all." in said
+
+
+def test_every_reason_has_words():
+    code = "".join(path.read_text("utf-8") for path in Path(dlfa_adapters.__file__).parent.rglob("data/**/*.py"))
+    assert set(re.findall(r'\.drop\(\s*"([a-z_]+)"', code)) - set(REASONS) == set()
