@@ -6,28 +6,17 @@ Transformers.
 """
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dlfa_adapters._version import __version__
-
-# `dlfa data` sets this for its own process: models, which it needs not, take seconds.
-if TYPE_CHECKING or os.environ.pop("DLFA_DATA_ONLY", None) is None:
-    from dlfa_adapters.evaluation.auto import register_runs
-    from dlfa_adapters.fusion import AIF, DLFA, ScalarMix
-    from dlfa_adapters.heads import DLFAHead, enable, register
-    from dlfa_adapters.models import (
-        DLFAConfig,
-        DLFAForSequenceClassification,
-        DLFAForTokenClassification,
-        register_auto_classes,
-    )
-    from dlfa_adapters.offline import load_offline_encoder
-
-    register_auto_classes()
-    register_runs()
+from dlfa_adapters.ground.lazy import lazily
 
 if TYPE_CHECKING:
     from dlfa_adapters.evaluation.load import load_run
+    from dlfa_adapters.fusion import AIF, DLFA, ScalarMix
+    from dlfa_adapters.heads import DLFAHead, enable, register
+    from dlfa_adapters.models import DLFAConfig, DLFAForSequenceClassification, DLFAForTokenClassification
+    from dlfa_adapters.offline import load_offline_encoder
 
 __all__ = [
     "AIF",
@@ -44,11 +33,31 @@ __all__ = [
     "register",
 ]
 
+__getattr__ = lazily(
+    __name__,
+    {
+        **dict.fromkeys(("AIF", "DLFA", "ScalarMix"), "fusion"),
+        **dict.fromkeys(("DLFAHead", "enable", "register"), "heads"),
+        **dict.fromkeys(("DLFAConfig", "DLFAForSequenceClassification", "DLFAForTokenClassification"), "models"),
+        "load_offline_encoder": "offline",
+        "load_run": "evaluation.load",
+    },
+)
 
-def __getattr__(name: str) -> Any:
-    """`load_run`, imported on first use: it needs `datasets` and scikit-learn, which take seconds to import."""
-    if name == "load_run":
-        from dlfa_adapters.evaluation.load import load_run
 
-        return load_run
-    raise AttributeError(f"module 'dlfa_adapters' has no attribute {name!r}")
+def load_models() -> None:
+    """Load what takes seconds, PyTorch, Transformers and adapters, and register our models with theirs.
+
+    `import dlfa_adapters` does so; but not in the command line, which looks at what was typed before.
+    """
+    from dlfa_adapters.evaluation.auto import register_runs
+    from dlfa_adapters.heads.registration import register
+    from dlfa_adapters.models import register_auto_classes
+
+    register()
+    register_auto_classes()
+    register_runs()
+
+
+if os.environ.pop("DLFA_MODELS_LATER", None) is None:
+    load_models()

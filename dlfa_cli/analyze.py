@@ -50,16 +50,16 @@ def cosine(
 
     `dlfa analyze cosine --model offline --parallel en-sw.tsv --limit 500 --json > cosine.json`
     """
-    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+    from dlfa_adapters.data.pairs import read_parallel
+    from dlfa_adapters.data.places import check_encoder
+    from dlfa_adapters.errors import ConfigError
+    from dlfa_adapters.evaluation.load import task_of
+    from dlfa_adapters.ground.plots import check_plot
+    from dlfa_adapters.runs import read_run
+    from dlfa_adapters.runs.folder import check_writable
+    from dlfa_cli.screen import progress_bars
+    from dlfa_cli.start import loading
 
-    screen = errors_console()
-    with screen.status("Starting (loading PyTorch and adapters)"):
-        from dlfa_adapters.analysis.parallel import measure_encoder, measure_run, read_parallel
-        from dlfa_adapters.analysis.parallel_plot import check_plot, plot_parallel
-        from dlfa_adapters.errors import ConfigError
-        from dlfa_adapters.runs import read_run
-
-        quiet_libraries()
     if parallel is None:
         raise ConfigError("Sentences and their translations are needed; add --parallel FILE, a TAB between the two.")
     if not runs and model is None:
@@ -67,6 +67,15 @@ def cosine(
     pairs, found = read_parallel(parallel, limit), [read_run(run) for run in runs or ()]
     if plot is not None:
         check_plot(plot)
+        check_writable(plot)
+    if model is not None:
+        check_encoder(model)
+    for run in found:
+        task_of(run)
+    with loading() as screen:
+        from dlfa_adapters.analysis.parallel import measure_encoder, measure_run
+        from dlfa_adapters.analysis.parallel_plot import plot_parallel
+
     with progress_bars(screen) as progress:
 
         def options(name: str) -> dict[str, object]:

@@ -46,19 +46,15 @@ def compare(
 
     `dlfa compare runs/ner-last runs/ner-4 runs/ner-8 --data samples:ner`
     """
-    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries, typed
+    from dlfa_adapters.data.places import check_source
+    from dlfa_adapters.data.reading import Reading
+    from dlfa_adapters.errors import ConfigError
+    from dlfa_adapters.evaluation.load import task_of
+    from dlfa_adapters.evaluation.saved import is_evaluation, read_evaluation
+    from dlfa_adapters.runs import read_run
+    from dlfa_cli.screen import progress_bars, typed
+    from dlfa_cli.start import loading
 
-    screen = errors_console()
-    with screen.status("Starting (loading PyTorch and adapters)"):
-        from dlfa_adapters.errors import ConfigError
-        from dlfa_adapters.evaluation.compare import compare_all
-        from dlfa_adapters.evaluation.evaluate import predict_run
-        from dlfa_adapters.evaluation.render import comparison_markdown
-        from dlfa_adapters.evaluation.saved import is_evaluation, read_evaluation
-        from dlfa_adapters.ground.whole import write_text
-        from dlfa_adapters.runs import read_run
-
-        quiet_libraries()
     folders = [a, b, *(more or [])]
     saved = [is_evaluation(folder) for folder in folders]
     if data is None and not all(saved):
@@ -74,6 +70,17 @@ def compare(
     if markdown is not None:
         check_markdown(markdown)
     runs = [] if data is None else [read_run(folder) for folder in folders]
+    for run in runs:
+        task_of(run)
+    if data is not None:
+        Reading(format, word_column, tag_column).check([data])
+        check_source(data, split, format)
+    with loading() as screen:
+        from dlfa_adapters.evaluation.compare import compare_all
+        from dlfa_adapters.evaluation.evaluate import predict_run
+        from dlfa_adapters.evaluation.render import comparison_markdown
+        from dlfa_adapters.ground.whole import write_text
+
     with progress_bars(screen) as progress:
         if data is None:
             models = [read_evaluation(folder) for folder in folders]

@@ -17,15 +17,16 @@ def convert(
 
     `dlfa convert runs/ner-lora my-tagger`
     """
-    from dlfa_cli.screen import errors_console, quiet_libraries, visible
+    from dlfa_adapters.evaluation.load import check_new, kind_of
+    from dlfa_adapters.runs import read_run
+    from dlfa_cli.screen import visible
+    from dlfa_cli.start import loading
 
-    with errors_console().status("Loading the model"):
-        from dlfa_adapters.evaluation.load import kind_of
+    kind_of(read := read_run(run))
+    check_new(out)
+    with loading("Loading the model"):
         from dlfa_adapters.evaluation.plain import convert_run
-        from dlfa_adapters.runs import read_run
 
-        quiet_libraries()
-        read = read_run(run)
         folder = convert_run(read, out)
     task = {"tagging": "token-classification", "classification": "text-classification"}[kind_of(read)]
     typer.echo(f"Saved in {visible(str(folder))}. Use it in Python:\n")

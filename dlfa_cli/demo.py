@@ -35,13 +35,16 @@ def demo(
 
     `dlfa demo --json > demo.json`
     """
-    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+    from dlfa_adapters.data.places import check_encoder
+    from dlfa_adapters.runs.folder import check_free
+    from dlfa_cli.screen import progress_bars
+    from dlfa_cli.start import loading
 
-    screen = errors_console()
-    with screen.status("Starting (loading PyTorch and adapters)"):
+    check_encoder(model)
+    check_free(out)
+    with loading() as screen:
         from dlfa_adapters.demo import run_demo
 
-        quiet_libraries()
     with progress_bars(screen) as progress:
         result = run_demo(model, out=out, seed=seed, progress=progress)
     if as_json:

@@ -54,26 +54,35 @@ def evaluate(
 
     `dlfa evaluate runs/ner-stack -d samples:ner --language-adapter de=adapters/de --language-adapter ru=adapters/ru`
     """
-    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries, typed
+    from dlfa_adapters.data.places import check_source
+    from dlfa_adapters.data.reading import Reading
+    from dlfa_adapters.evaluation.load import check_has_language, check_precision, task_of
+    from dlfa_adapters.evaluation.saved import check_free, default_folder, save_evaluation
+    from dlfa_adapters.runs import read_run
+    from dlfa_cli.screen import progress_bars, typed
+    from dlfa_cli.start import loading
 
-    screen = errors_console()
-    with screen.status("Starting (loading PyTorch and adapters)"):
-        from dlfa_adapters.evaluation.evaluate import predict_run
-        from dlfa_adapters.evaluation.render import markdown as as_markdown
-        from dlfa_adapters.evaluation.saved import check_free, default_folder, save_evaluation
-        from dlfa_adapters.evaluation.scoring import build_report
-        from dlfa_adapters.ground.whole import write_text
-
-        quiet_libraries()
+    Reading(format, word_column, tag_column).check([data])
+    check_source(data, split, format)
+    check_precision(precision)
     adapters = adapters_by_language(language_adapter or [])
     folder = out or (default_folder(run, data, split) if save else None)
     if folder is not None:
         check_free(folder)
     if markdown is not None:
         check_markdown(markdown)
+    task_of(read := read_run(run))
+    if adapters:
+        check_has_language(read)
+    with loading() as screen:
+        from dlfa_adapters.evaluation.evaluate import predict_run
+        from dlfa_adapters.evaluation.render import markdown as as_markdown
+        from dlfa_adapters.evaluation.scoring import build_report
+        from dlfa_adapters.ground.whole import write_text
+
     with progress_bars(screen) as progress:
         predictions = predict_run(
-            run,
+            read,
             data,
             task=task,
             split=split,

@@ -23,15 +23,22 @@ def export(
 
     `dlfa export runs/ner-stack onnx-sw/ner.onnx --language-adapter adapters/sw`
     """
-    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+    from dlfa_adapters.evaluation.load import check_has_language, kind_of
+    from dlfa_adapters.export.place import check_extra, check_place
+    from dlfa_adapters.runs import read_run
+    from dlfa_cli.screen import progress_bars
+    from dlfa_cli.start import loading
 
-    screen = errors_console()
-    with screen.status("Starting (loading PyTorch and adapters)"):
+    check_extra()
+    check_place(out)
+    kind_of(read := read_run(run))
+    if language_adapter is not None:
+        check_has_language(read)
+    with loading() as screen:
         from dlfa_adapters.export import export_onnx
 
-        quiet_libraries()
     with progress_bars(screen) as progress:
-        written = export_onnx(run, out, language_adapter=language_adapter, progress=progress)
+        written = export_onnx(read, out, language_adapter=language_adapter, progress=progress)
     shapes = ", ".join(f"{batch}x{length}" for batch, length in written.shapes)
     screen.print(f"Logits within {written.difference:.1e} of PyTorch's (batch x length {shapes})", markup=False)
     typer.echo(written.file)

@@ -96,8 +96,8 @@ def _options(
 def main() -> None:
     """Run the command line; how it can end is told in `ends`."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else a warning at every fork
-    if sys.argv[1:2] == ["data"] and "dlfa_adapters" not in sys.modules:
-        os.environ["DLFA_DATA_ONLY"] = "1"
+    if "dlfa_adapters" not in sys.modules:
+        os.environ["DLFA_MODELS_LATER"] = "1"  # see `start.loading`
     _take_any_character()
     # Threads that wait by spinning make small operations several times slower where another program wants the cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

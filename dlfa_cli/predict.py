@@ -51,26 +51,31 @@ def predict(
 
     `dlfa predict runs/xnli --file pairs.tsv`
     """
-    from dlfa_cli.screen import errors_console, quiet_libraries, typed
+    from dlfa_adapters.data.pairs import split_pairs
+    from dlfa_adapters.data.words import check_language, split_words
+    from dlfa_adapters.errors import ConfigError
+    from dlfa_adapters.evaluation.load import check_has_language, check_precision, takes_pairs, task_of
+    from dlfa_adapters.runs import read_run
+    from dlfa_cli.screen import typed
+    from dlfa_cli.start import loading
 
-    with errors_console().status("Loading the model"):
-        from dlfa_adapters.data.pairs import split_pairs
-        from dlfa_adapters.data.words import split_words
-        from dlfa_adapters.errors import ConfigError
+    check_precision(precision)
+    if language is not None:
+        check_language(language)
+    if language_adapter is not None and "=" in language_adapter and not Path(language_adapter).exists():
+        raise ConfigError(
+            f"--language-adapter of predict takes one folder, got {language_adapter}; "
+            f"type --language-adapter {typed(language_adapter.partition('=')[2])}."
+        )
+    read = read_run(run)
+    if language_adapter is not None:
+        check_has_language(read)
+    task, texts = task_of(read), _texts(text, file)
+    if task.kind == "classification":
+        pairs = split_pairs(texts, takes_pairs(read))
+    with loading("Loading the model"):
         from dlfa_adapters.evaluation.fast import load_fast
-        from dlfa_adapters.evaluation.load import takes_pairs, task_of
-        from dlfa_adapters.runs import read_run
 
-        quiet_libraries()
-        read = read_run(run)
-        if language_adapter is not None and "=" in language_adapter and not Path(language_adapter).exists():
-            raise ConfigError(
-                f"--language-adapter of predict takes one folder, got {language_adapter}; "
-                f"type --language-adapter {typed(language_adapter.partition('=')[2])}."
-            )
-        task, texts = task_of(read), _texts(text, file)
-        if task.kind == "classification":
-            pairs = split_pairs(texts, takes_pairs(read))
         model: Any = load_fast(read, language_adapter, precision=precision, compile=compile)
     if task.kind == "classification":
         _label(model, *pairs, as_json)

@@ -156,21 +156,24 @@ def sweep(
 
 def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]) -> "Sweep | None":
     """Sweep; None in all processes but the main one."""
+    from dlfa_adapters.ground.disk import parse_bytes
+    from dlfa_adapters.ground.plots import check_matplotlib
+    from dlfa_adapters.sweep.asked import check_sweep, parse_layers
     from dlfa_cli.ranks import see_one_gpu
-    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+    from dlfa_cli.screen import progress_bars
+    from dlfa_cli.start import loading
 
-    screen = errors_console()
-    see_one_gpu()
-    with screen.status("Starting (loading PyTorch and adapters)"):
-        from dlfa_adapters.frozen.keep import parse_bytes
-        from dlfa_adapters.sweep import run_sweep
-        from dlfa_adapters.sweep.variants import parse_layers
-        from dlfa_adapters.training.distributed import is_main
-
-        quiet_libraries()
-    screen.quiet = not is_main()
     chosen = parse_layers(layers) if layers else None
     budget = parse_bytes(state_budget)
+    if given["plots"]:
+        check_matplotlib()
+    check_sweep(task, **given)
+    see_one_gpu()
+    with loading() as screen:
+        from dlfa_adapters.sweep import run_sweep
+        from dlfa_adapters.training.distributed import is_main
+
+    screen.quiet = not is_main()
     with progress_bars(screen) as progress:
         done = run_sweep(
             task,

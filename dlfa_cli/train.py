@@ -207,19 +207,23 @@ def _layers(given: list[str]) -> tuple[int, ...] | str | None:
 
 def _run(task: str | None, resume: Path | None, given: dict[str, Any]) -> tuple["Run | None", bool]:
     """Train; the run, or None in all processes but the main one, and whether there was anything left to train."""
+    from dlfa_adapters.errors import ConfigError
+    from dlfa_adapters.training.early import check_resume, check_training
     from dlfa_cli.ends import stopped_with
-    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries, typed
+    from dlfa_cli.screen import progress_bars, typed
+    from dlfa_cli.start import loading
     from dlfa_cli.training_screen import announce
 
-    screen = errors_console()
-    with screen.status("Starting (loading PyTorch and adapters)"):
-        from dlfa_adapters.errors import ConfigError
+    if (task is None) == (resume is None):
+        raise ConfigError("Give a task, or --resume and a run folder; type e.g. dlfa train ner.")
+    if resume is None:
+        check_training(str(task), **given)
+    else:
+        check_resume(resume)
+    with loading() as screen:
         from dlfa_adapters.training import resume_training, train
         from dlfa_adapters.training.distributed import is_main, leave
 
-        quiet_libraries()
-    if (task is None) == (resume is None):
-        raise ConfigError("Give a task, or --resume and a run folder; type e.g. dlfa train ner.")
     screen.quiet = not is_main()
     begun: list[Plan] = []
 

@@ -92,19 +92,23 @@ def _run(
     language: str | None, text: list[str] | None, resume: Path | None, given: dict[str, Any]
 ) -> "TrainedLanguage | None":
     """Train; the adapter, or None in all processes but the main one."""
-    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+    from dlfa_adapters.errors import ConfigError
+    from dlfa_adapters.training.early import LANGUAGE_RECORD, check_language_training, check_resume
+    from dlfa_cli.screen import progress_bars
+    from dlfa_cli.start import loading
 
-    screen = errors_console()
-    with screen.status("Starting (loading PyTorch and adapters)"):
-        from dlfa_adapters.errors import ConfigError
-        from dlfa_adapters.training import resume_language, train_language
-        from dlfa_adapters.training.distributed import is_main, leave
-
-        quiet_libraries()
     if bool(language and text) == (resume is not None) or bool(language) != bool(text):
         raise ConfigError(
             "Give a language and its text, or --resume and a folder; type e.g. dlfa train-language sw --text sw.txt."
         )
+    if resume is None:
+        check_language_training(str(language), list(text or []), **given)
+    else:
+        check_resume(resume, LANGUAGE_RECORD)
+    with loading() as screen:
+        from dlfa_adapters.training import resume_language, train_language
+        from dlfa_adapters.training.distributed import is_main, leave
+
     screen.quiet = not is_main()
 
     def announce(plan: Any) -> None:

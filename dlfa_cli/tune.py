@@ -49,25 +49,32 @@ def tune(
 
     `dlfa tune ner --tuning lora --lr 2e-4 --lr 5e-4 --head-lr 1e-3 --head-lr 3e-3 --out runs/ner-lora-tuned`
     """
-    from dlfa_cli.screen import errors_console, progress_bars, quiet_libraries
+    from dlfa_adapters.training.early import BETO_GRID, check_search
+    from dlfa_cli.screen import progress_bars
+    from dlfa_cli.start import loading
 
-    screen = errors_console()
-    with screen.status("Starting (loading PyTorch and adapters)"):
-        from dlfa_adapters.training.tune import tune as search
-
-        quiet_libraries()
     values: dict[str, Any] = {
         "learning_rate": lr, "head_learning_rate": head_lr, "batch_size": batch_size, "epochs": epochs,
     }  # fmt: skip
+    given: dict[str, Any] = {
+        "out": out or f"runs/{task}-tuned", "sampler": sampler, "seed": seed, "train_data": train_source,
+        "dev_data": dev_source, "language": language, "labels": labels, "model": model, "tuning": tuning,
+        "fuse_layer": tuple(fuse_layer) if fuse_layer else None, "fusion": fusion,
+        "format": format, "word_column": word_column, "tag_column": tag_column,
+    }  # fmt: skip
+    grid = {name: tried for name, tried in values.items() if tried}
+    check_search(task, grid=grid or BETO_GRID, **given)
+    with loading() as screen:
+        from dlfa_adapters.training.tune import tune as search
+
     with progress_bars(screen) as progress:
         result = search(
-            task, out=out or f"runs/{task}-tuned", sampler=sampler, trials=trials, seed=seed,
-            grid={name: given for name, given in values.items() if given} or None,
+            task,
+            grid=grid or BETO_GRID,
+            trials=trials,
             on_trial=lambda trial, total: progress("Trainings", 1, total),
-            train_data=train_source, dev_data=dev_source, language=language, labels=labels, model=model, tuning=tuning,
-            fuse_layer=tuple(fuse_layer) if fuse_layer else None, fusion=fusion,
-            format=format, word_column=word_column, tag_column=tag_column,
-        )  # fmt: skip
+            **given,
+        )
     if as_json:
         rows = [{"options": trial.options, "score": trial.score} for trial in result.trials]
         best = {"options": result.best.options, "score": result.best.score}

@@ -15,7 +15,7 @@ from dlfa_adapters.analysis.parallel_report import ParallelReport, state_report
 from dlfa_adapters.analysis.similarity import similarities
 from dlfa_adapters.analysis.states import FUSED, sentence_states
 from dlfa_adapters.data.pairs import encode_texts
-from dlfa_adapters.data.readers import read_pairs
+from dlfa_adapters.data.pairs import read_parallel as read_parallel
 from dlfa_adapters.errors import DataError
 from dlfa_adapters.evaluation.fast import load_fast
 from dlfa_adapters.evaluation.intervals import RESAMPLES, generator, resampled_sums
@@ -23,35 +23,6 @@ from dlfa_adapters.evaluation.load import head_config
 from dlfa_adapters.runs import Run, load_encoder, read_run
 
 Pairs = Sequence[tuple[str, str]]
-
-
-def read_parallel(path: str | Path, limit: int | None = None) -> list[tuple[str, str]]:
-    """Sentences and their translations, each of them once.
-
-    Args:
-        path: A UTF-8 file with a sentence, a TAB and its translation a line, as `dlfa train -k auto --parallel` takes.
-        limit: Take the first of them.
-
-    Returns:
-        The pairs. Where a side is blank or stood in an earlier pair, the pair is left out: of two translations of one
-        sentence only one can be the nearest.
-
-    Raises:
-        DataError: If the file cannot be read, or there are not two pairs.
-    """
-    pairs: list[tuple[str, str]] = []
-    seen: set[tuple[int, str]] = set()
-    for item in read_pairs(path).items:
-        pair = (item.text.strip(), (item.text_pair or "").strip())
-        if all(pair) and seen.isdisjoint(enumerate(pair)):
-            pairs.append(pair)
-            seen.update(enumerate(pair))
-    if len(pairs) < 2:
-        raise DataError(
-            f"{path}: expected two or more lines of a sentence, a TAB and its translation, none of them twice; "
-            f"got {len(pairs)}"
-        )
-    return pairs[:limit]
 
 
 def measure_parallel(

@@ -6,28 +6,12 @@ from typing import TYPE_CHECKING
 
 from dlfa_adapters.analysis.parallel_report import ParallelReport
 from dlfa_adapters.analysis.states import FUSED
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.plots import check_plot
 from dlfa_adapters.ground.whole import write_whole
 from dlfa_adapters.runs.folder import check_writable
-from dlfa_adapters.sweep.plots import check_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-SUFFIXES = (".svg", ".png", ".pdf")
-
-
-def check_plot(path: Path) -> None:
-    """Refuse a plot that cannot be drawn or written, before the work.
-
-    Raises:
-        MissingExtraError: If matplotlib is not installed.
-        ConfigError: If it is no file of a kind of `SUFFIXES`, or cannot be written.
-    """
-    check_matplotlib("leave --plot out")
-    if path.suffix not in SUFFIXES or path.is_dir():
-        raise ConfigError(f"--plot expects a file that ends in {', '.join(SUFFIXES)}, got {path}; type cosine.svg.")
-    check_writable(path)
 
 
 def plot_parallel(reports: Sequence[ParallelReport], path: str | Path) -> None:
@@ -42,7 +26,8 @@ def plot_parallel(reports: Sequence[ParallelReport], path: str | Path) -> None:
         ConfigError: If the file is of no kind that can be drawn, or cannot be written.
     """
     path = Path(path)
-    check_plot(path)
+    check_plot(Path(path))
+    check_writable(Path(path))
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.5, 4.5), layout="constrained")

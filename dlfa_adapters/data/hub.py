@@ -6,15 +6,16 @@ Each entry says where names and columns were looked up. `datasets.load_dataset` 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import shorten
-from typing import Any
-
-import datasets
+from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters.data.layout import LANGUAGE_NAMES
 from dlfa_adapters.data.reach import cached_datasets_only, hub_answers, no_answer
 from dlfa_adapters.data.readers.base import Example, Notes, Sentence
 from dlfa_adapters.data.readers.pawsx import flaw_of
 from dlfa_adapters.errors import DataError
+
+if TYPE_CHECKING:
+    import datasets
 
 _SPLITS: Mapping[str, Sequence[str]] = {"train": ("train",), "dev": ("validation", "dev"), "test": ("test",)}
 
@@ -173,8 +174,10 @@ def _split_by_language(
     return {language: _items(name, spec, data.select(rows[language]), notes) for language in wanted}
 
 
-def _load(name: str, spec: HubSpec, split: str, language: str) -> datasets.Dataset:
+def _load(name: str, spec: HubSpec, split: str, language: str) -> "datasets.Dataset":
     """Download one split, under the first of its possible names that the data set has."""
+    import datasets
+
     code = spec.codes.get(language, language)
     what = " ".join(part for part in (spec.repo, split, language) if part)
     cached_only, errors = not hub_answers(), []
@@ -192,7 +195,7 @@ def _load(name: str, spec: HubSpec, split: str, language: str) -> datasets.Datas
     raise DataError(f"hub:{name}: {what} cannot be loaded from the hub: {shorten(errors[0], 200)}{hint}")
 
 
-def _items(name: str, spec: HubSpec, data: datasets.Dataset, notes: Notes) -> list[Any]:
+def _items(name: str, spec: HubSpec, data: "datasets.Dataset", notes: Notes) -> list[Any]:
     missing = [column for key, column in spec.columns.items() if key != "id" and column not in data.column_names]
     if missing:
         have = ", ".join(data.column_names)
@@ -218,7 +221,7 @@ def _sentence(spec: HubSpec, id_: str, words: Sequence[str], tags: Sequence[Any]
     return Sentence([word for word, _ in rows], [str(tag) for _, tag in rows], id_)
 
 
-def _examples(spec: HubSpec, data: datasets.Dataset, ids: Sequence[str], notes: Notes) -> Iterable[Example]:
+def _examples(spec: HubSpec, data: "datasets.Dataset", ids: Sequence[str], notes: Notes) -> Iterable[Example]:
     texts = data[spec.columns["text"]]
     pair_column = spec.columns.get("text_pair")
     seconds = data[pair_column] if pair_column else [None] * len(data)
@@ -230,7 +233,7 @@ def _examples(spec: HubSpec, data: datasets.Dataset, ids: Sequence[str], notes: 
         yield Example(text, second, label, id_, flaw=flaw)
 
 
-def _names(data: datasets.Dataset, column: str) -> list[Any]:
+def _names(data: "datasets.Dataset", column: str) -> list[Any]:
     """A column with class ids turned into the data set's own names; -1, which stands for no label, into None."""
     feature = data.features[column]
     inner = getattr(feature, "feature", feature)

@@ -3,11 +3,13 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dlfa_adapters.data.alignment import check_texts, ids_of_texts
 from dlfa_adapters.data.backend import check_fast, clean, plain_backend
 from dlfa_adapters.data.readers.base import shown
+from dlfa_adapters.data.readers.plain import read_pairs
 from dlfa_adapters.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -133,3 +135,32 @@ def encode_texts(
             len(long), len(items), max_length, dropped, counts.pieces_total,
         )  # fmt: skip
     return items, counts
+
+
+def read_parallel(path: str | Path, limit: int | None = None) -> list[tuple[str, str]]:
+    """Sentences and their translations, each of them once.
+
+    Args:
+        path: A UTF-8 file with a sentence, a TAB and its translation a line, as `dlfa train -k auto --parallel` takes.
+        limit: Take the first of them.
+
+    Returns:
+        The pairs. Where a side is blank or stood in an earlier pair, the pair is left out: of two translations of one
+        sentence only one can be the nearest.
+
+    Raises:
+        DataError: If the file cannot be read, or there are not two pairs.
+    """
+    pairs: list[tuple[str, str]] = []
+    seen: set[tuple[int, str]] = set()
+    for item in read_pairs(path).items:
+        pair = (item.text.strip(), (item.text_pair or "").strip())
+        if all(pair) and seen.isdisjoint(enumerate(pair)):
+            pairs.append(pair)
+            seen.update(enumerate(pair))
+    if len(pairs) < 2:
+        raise DataError(
+            f"{path}: expected two or more lines of a sentence, a TAB and its translation, none of them twice; "
+            f"got {len(pairs)}"
+        )
+    return pairs[:limit]

@@ -12,7 +12,6 @@ load_data([(["Anna", "met", "Bob"], ["B-PER", "O", "B-PER"])], task="ner", langu
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from dlfa_adapters.data.assemble import Loaded, assemble
 from dlfa_adapters.data.hub import load_hub
 from dlfa_adapters.data.iterables import items_from
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE, describe, find_files, other_files
+from dlfa_adapters.data.places import SAMPLES, check_source, sample_files
 from dlfa_adapters.data.readers import Notes, Problem, Read, Sentence, read_file
 from dlfa_adapters.data.readers.odd_labels import name_odd_labels
 from dlfa_adapters.data.readers.rows import finish_tagging
@@ -32,8 +32,6 @@ from dlfa_adapters.tasks import Task, get_task
 
 logger = logging.getLogger(__name__)
 
-SAMPLES = {"ner": "columns", "pos": "columns", "nli": "xnli", "pawsx": "pawsx"}
-"""The sample corpora, and the format of each."""
 _MOST_FILES = 20
 
 
@@ -89,8 +87,7 @@ def load_source(
         ConfigError: There is no such format, or it has no such option.
         DataError: The data cannot be read, has no labels, or there is nothing in it.
     """
-    if split not in ("train", "dev", "test"):
-        raise DataError(f"expected the split train, dev or test, but got {split!r}")
+    check_source(source, split, format)
     known = get_task(task) if isinstance(task, str) else task
     wanted = [languages] if isinstance(languages, str) else None if languages is None else list(languages)
     notes = Notes(source if isinstance(source, str | Path) else "the given items", strict=True)
@@ -103,8 +100,6 @@ def load_source(
         by_language = _in_iob2(load_hub(str(source).removeprefix("hub:"), split, wanted, notes), notes)
     elif str(source).startswith("samples:"):
         by_language = _samples(str(source).removeprefix("samples:"), split, wanted, notes)
-    elif not str(source):
-        raise DataError("expected a file, a folder, samples:NAME or hub:NAME, but the source is empty")
     else:
         if Path(source).is_dir():
             _name_other_files(Path(source), known, notes)
@@ -132,8 +127,6 @@ def _files(
     read_one: Callable[[Path], Read[Any]],
 ) -> Iterator[tuple[str, Read[Any]]]:
     """What was read of a file, or of the matching files of a folder, with the language of items that tell none."""
-    if not path.exists():
-        raise DataError(f"{path}: expected a file or a folder, but there is none of this name")
     if path.is_dir():
         for file in find_files(path, task.name if task else None, split, languages):
             yield file.language, read_one(file.path)
@@ -176,8 +169,6 @@ def _wanted(by_language: dict[str, list[Any]], languages: list[str] | None, note
 
 
 def _samples(name: str, split: str, languages: list[str] | None, notes: Notes) -> dict[str, list[Any]]:
-    if name not in SAMPLES:
-        raise DataError(f"expected samples:{', samples:'.join(SAMPLES)}, but got 'samples:{name}'")
     there = sample_files(name, split)
     wanted = list(there) if languages is None else languages
     if missing := [language for language in wanted if language not in there]:
@@ -192,12 +183,6 @@ def _samples(name: str, split: str, languages: list[str] | None, notes: Notes) -
             item.id, item.own_id = f"{language}-{item.id}", True
         out[language] = read.items
     return out
-
-
-def sample_files(name: str, split: str) -> dict[str, Path]:
-    """The files of a split of a sample corpus, by language."""
-    folder = Path(str(files("dlfa_adapters"))) / "offline" / "samples" / name
-    return {path.stem.removeprefix(f"{split}-"): path for path in sorted(folder.glob(f"{split}-*.tsv"))}
 
 
 def _in_iob2(by_language: dict[str, list[Any]], notes: Notes) -> dict[str, list[Any]]:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 import regex
 
+from dlfa_adapters.errors import ConfigError
+
 CHARACTER_LANGUAGES = frozenset("zh ja yue wuu gan hak lzh cmn zho jpn".split())
 """Languages that PAN-X splits into single characters."""
 
@@ -49,6 +51,7 @@ _TOKEN = regex.compile(
     """,
     regex.VERBOSE | regex.V1,
 )
+_CODE = regex.compile("[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 _INITIAL = regex.compile(r"\p{Lu}\.")
 _INVISIBLE = regex.compile(r"[\p{Cf}\p{Cc}\p{M}]+")
 _CJK_LETTER = regex.compile(rf"[{_CJK}]")
@@ -88,6 +91,16 @@ def split_words(text: str, language: str | None = None) -> list[str]:
         for token in tokens:
             words += _split_apostrophes(token, code) if "'" in token or "’" in token else [token]
     return words
+
+
+def check_language(code: str) -> None:
+    """Refuse what has not the form of a language's code.
+
+    Raises:
+        ConfigError: If it is none, such as `german`.
+    """
+    if not _CODE.fullmatch(code):
+        raise ConfigError(f"expected the code of a language, such as de, zh-Hant or fra_Latn, got {code!r}.")
 
 
 def word_offsets(text: str, words: Sequence[str], gap: int = 0) -> list[tuple[int, int]]:

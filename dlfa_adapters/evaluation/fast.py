@@ -7,14 +7,11 @@ import torch
 
 from dlfa_adapters.errors import ConfigError, UnsupportedModelError
 from dlfa_adapters.evaluation.classifier import Classifier
-from dlfa_adapters.evaluation.load import load_run
+from dlfa_adapters.evaluation.load import PRECISIONS, check_precision, load_run
 from dlfa_adapters.evaluation.plain import plain_model
 from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.fusion import MaskedBatchNorm
 from dlfa_adapters.runs import Run, read_run
-
-PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
-"""Numbers to compute in. float16 is none of them: the printed gate of DLFA overflows in it."""
 
 
 def load_fast(
@@ -40,14 +37,13 @@ def load_fast(
         RunError: See `load_run`.
         ConfigError: If there is no such precision, or the model cannot be compiled.
     """
-    if precision not in PRECISIONS:
-        raise ConfigError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r}.")
+    check_precision(precision)
     run = run if isinstance(run, Run) else read_run(run)
     predictor = load_run(run, language_adapter)
     if compile:
         predictor.model = _plain(run, predictor)
     if precision != "fp32":
-        cast(predictor.model, PRECISIONS[precision])
+        cast(predictor.model, getattr(torch, PRECISIONS[precision]))
     if torch.cuda.is_available():
         predictor.model.to("cuda")
     if compile:

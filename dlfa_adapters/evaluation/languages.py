@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.evaluation.load import check_has_language, source_adapter
 from dlfa_adapters.heads.language import UNCHECKED, read_record
 from dlfa_adapters.runs import Run
 
@@ -35,25 +36,6 @@ class UsesLanguages:
                 f"This {type(self.model).__name__} has no language adapter to change; train with --tuning stack:FOLDER."
             )
         return str(self.model.use_language(language))
-
-
-def source_adapter(run: Run) -> str | None:
-    """Name of the language adapter that a run was trained over, or None."""
-    names = run.config.get("model", {}).get("adapters", [])
-    return str(names[0]) if len(names) > 1 else None
-
-
-def check_has_language(run: Run) -> None:
-    """Refuse a run that was not trained over a language adapter.
-
-    Raises:
-        ConfigError: Naming its tuning.
-    """
-    if source_adapter(run) is None:
-        raise ConfigError(
-            f"The run {run.folder} was trained with {run.config.get('tuning', 'a head alone')}, not over a language "
-            "adapter, so there is none to change; train with --tuning stack:FOLDER."
-        )
 
 
 class LanguageSwitch:

@@ -3,24 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
-from dlfa_adapters.errors import RunError
-from dlfa_adapters.evaluation.classifier import Classifier
-from dlfa_adapters.evaluation.languages import check_has_language
-from dlfa_adapters.evaluation.tagger import Tagger
+from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.ground.schema import mend
 from dlfa_adapters.heads.saved_config import is_dlfa, read_head_config
-from dlfa_adapters.runs import Run, load_encoder, read_run
+from dlfa_adapters.runs.folder import Run, check_writable, read_run
 from dlfa_adapters.tasks import Task, TaskKind, classification_task, get_task, tagging_task
 from dlfa_adapters.tasks.span_tags import find_span_tags
-from dlfa_adapters.tuning.saving import ENCODER, load_trained
+
+if TYPE_CHECKING:
+    from dlfa_adapters.evaluation.classifier import Classifier
+    from dlfa_adapters.evaluation.tagger import Tagger
 
 _HEAD = "head/head_config.json"
+PRECISIONS = {"fp32": "float32", "bf16": "bfloat16"}
+"""Numbers to compute in, and what PyTorch calls them. float16 is none: the printed gate of DLFA overflows in it."""
 
 
-def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) -> Tagger | Classifier:
+def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) -> "Tagger | Classifier":
     """Load the model of a run: the encoder that it was trained on, or its own, with what was trained on it.
 
     Args:
@@ -37,6 +39,11 @@ def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) 
         ConfigError: If the encoder cannot be loaded, or the language adapter does not fit the run.
         MissingExtraError: If it is the offline encoder and the extra `demo` is not installed.
     """
+    from dlfa_adapters.evaluation.classifier import Classifier
+    from dlfa_adapters.evaluation.tagger import Tagger
+    from dlfa_adapters.runs.encoders import load_encoder
+    from dlfa_adapters.tuning.saving import ENCODER, load_trained
+
     run = run if isinstance(run, Run) else read_run(run)
     kind = kind_of(run)
     if language_adapter is not None:
@@ -65,7 +72,7 @@ def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) 
     return Classifier(trained, encoder.tokenizer, labels, max_length=windows["max_length"])
 
 
-def load_tagger(run: str | Path | Run, language_adapter: str | Path | None = None) -> Tagger:
+def load_tagger(run: str | Path | Run, language_adapter: str | Path | None = None) -> "Tagger":
     """Load the model of a tagging run; see `load_run`.
 
     Raises:
@@ -73,7 +80,47 @@ def load_tagger(run: str | Path | Run, language_adapter: str | Path | None = Non
     """
     run = run if isinstance(run, Run) else read_run(run)
     check_tags(run)
-    return cast(Tagger, load_run(run, language_adapter))
+    return cast("Tagger", load_run(run, language_adapter))
+
+
+def check_precision(precision: str) -> None:
+    """Refuse another word than those of `PRECISIONS`.
+
+    Raises:
+        ConfigError: If it is one.
+    """
+    if precision not in PRECISIONS:
+        raise ConfigError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r}.")
+
+
+def source_adapter(run: Run) -> str | None:
+    """Name of the language adapter that a run was trained over, or None."""
+    names = run.config.get("model", {}).get("adapters", [])
+    return str(names[0]) if len(names) > 1 else None
+
+
+def check_has_language(run: Run) -> None:
+    """Refuse a run that was not trained over a language adapter.
+
+    Raises:
+        ConfigError: Naming its tuning.
+    """
+    if source_adapter(run) is None:
+        raise ConfigError(
+            f"The run {run.folder} was trained with {run.config.get('tuning', 'a head alone')}, not over a language "
+            "adapter, so there is none to change; train with --tuning stack:FOLDER."
+        )
+
+
+def check_new(folder: Path) -> None:
+    """Refuse a place for a new folder where something stands, or where nothing can be written.
+
+    Raises:
+        ConfigError: If so.
+    """
+    check_writable(folder)
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise ConfigError(f"{folder} exists and is not an empty folder; give another place.")
 
 
 def check_tags(run: Run) -> None:

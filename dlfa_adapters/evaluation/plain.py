@@ -3,14 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.errors import ConfigError, UnsupportedModelError
+from dlfa_adapters.errors import UnsupportedModelError
 from dlfa_adapters.evaluation.classifier import Classifier
-from dlfa_adapters.evaluation.load import load_run, source_languages
+from dlfa_adapters.evaluation.load import check_new, load_run, source_languages
 from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.ground.folders import draft_beside
 from dlfa_adapters.models import Card, merge_lora
 from dlfa_adapters.runs import Run, read_run
-from dlfa_adapters.runs.folder import check_writable
 from dlfa_adapters.tuning.convert import merge_adapters, to_plain
 
 
@@ -62,9 +61,7 @@ def convert_run(run: str | Path | Run, out: str | Path) -> Path:
         RunError: See `plain_model`.
     """
     run, out = run if isinstance(run, Run) else read_run(run), Path(out)
-    check_writable(out)
-    if out.is_file() or (out.is_dir() and any(out.iterdir())):
-        raise ConfigError(f"{out} exists and is not an empty folder; give another place.")
+    check_new(out)
     model, tokenizer = plain_model(run)
     with draft_beside(out) as draft:
         model.save_pretrained(draft, card=_card(run))

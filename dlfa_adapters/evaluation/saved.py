@@ -22,7 +22,6 @@ from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.evaluation.load import with_labels
 from dlfa_adapters.evaluation.prediction_files import read_predicted, write_predicted
 from dlfa_adapters.evaluation.predictions import Predictions
-from dlfa_adapters.evaluation.render import markdown
 from dlfa_adapters.evaluation.report import ABOUT, FORMAT, Report
 from dlfa_adapters.ground.folders import bring_back, draft_beside, put_in_place, remove_drafts
 from dlfa_adapters.ground.own import Ours, is_empty, others
@@ -163,6 +162,8 @@ def _damage_told(folder: str | Path) -> Iterator[dict[str, Any]]:
 
 def _write(folder: Path, predictions: Predictions, report: Report) -> None:
     files = write_predicted(folder, predictions.languages)
+    from dlfa_adapters.evaluation.render import markdown
+
     (folder / "evaluation.md").write_text(markdown(report), "utf-8")
     whole = {**report.to_dict(), "files": files}
     text = json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False)

@@ -3,21 +3,20 @@
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from dlfa_adapters.errors import ConfigError, MissingExtraError, RunError, UnsupportedModelError
+from dlfa_adapters.errors import RunError, UnsupportedModelError
 from dlfa_adapters.evaluation.load import kind_of, load_run
 from dlfa_adapters.evaluation.plain import plain_model
 from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.export.files import check_neighbours, write_beside
+from dlfa_adapters.export.place import check_extra, check_place
 from dlfa_adapters.ground.folders import draft_beside, remove_drafts
 from dlfa_adapters.runs import Run, read_run, versions
-from dlfa_adapters.runs.folder import check_writable
 
 OPSET = 17
 """The first operator set with layer normalisation as one operator; onnxruntime knows it since 1.12."""
@@ -87,8 +86,8 @@ def export_onnx(
         RunError: See `load_run`; also if the model cannot be traced, or the logits differ by more than 1e-4.
     """
     out, step = Path(out), progress or (lambda stage, done, total: None)
-    _check_extra()
-    _check_place(out)
+    check_extra()
+    check_place(out)
     run = run if isinstance(run, Run) else read_run(run)
     step("Exporting", 0, 3)
     loaded = load_run(run, language_adapter)
@@ -210,15 +209,3 @@ def largest_difference(graph: LogitsOnly, file: Path, batches: list[tuple[Tensor
         first = str(error).strip().splitlines()[0]
         raise RunError(f"The exported model does not run on inputs of another size ({first}); {_REASON}") from error
     return worst
-
-
-def _check_extra() -> None:
-    missing = [name for name in ("onnx", "onnxruntime") if find_spec(name) is None]
-    if missing:
-        raise MissingExtraError(f"dlfa export needs {' and '.join(missing)}; type: pip install 'dlfa-adapters[onnx]'.")
-
-
-def _check_place(out: Path) -> None:
-    check_writable(out)
-    if out.suffix != ".onnx" or out.is_dir():
-        raise ConfigError(f"The file must be called something.onnx, got {out}; type e.g. onnx/ner.onnx.")

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 
 from dlfa_adapters.data.batching import HasInputIds
-from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.frozen.compute import compute_states
 from dlfa_adapters.frozen.states import States, StreamedStates
 from dlfa_adapters.frozen.store import stored_states
@@ -19,7 +18,6 @@ DEFAULT_BUDGET = 20 * 10**9
 """Most bytes of states in files."""
 
 _SPARE = 2 * 2**30
-_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 @dataclass(frozen=True)
@@ -119,15 +117,3 @@ def file_names(names: Mapping[str, object]) -> list[str]:
     plain = [re.sub("[^A-Za-z0-9_-]+", "-", name)[:40] for name in names]
     lower = [name.lower() for name in plain]
     return [f"{name}.{i}" if lower[i] in lower[:i] else name for i, name in enumerate(plain)]
-
-
-def parse_bytes(text: str) -> int:
-    """Bytes from `20GB`, `500 MB`, `4 GiB` or a plain number.
-
-    Raises:
-        ConfigError: If it is none.
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", text.strip().lower())
-    if match is None:
-        raise ConfigError(f"expected a size such as 20GB or 500MB, got {text!r}.")
-    return int(float(match[1]) * (1024 if match[3] else 1000) ** _POWERS[match[2]])

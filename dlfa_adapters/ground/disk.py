@@ -2,13 +2,15 @@
 
 import errno
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dlfa_adapters.errors import DLFAError
+from dlfa_adapters.errors import ConfigError, DLFAError
 
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _CODES = (errno.ENOSPC, errno.EFBIG, *([errno.EDQUOT] if hasattr(errno, "EDQUOT") else []))
 _WORDS = (
     *(os.strerror(code) for code in _CODES),
@@ -79,3 +81,15 @@ def in_bytes(size: int) -> str:
     while value >= 1000 and unit != "TB":
         value, unit = value / 1000, next(units)
     return f"{value:.0f} {unit}" if unit in ("B", "kB") else f"{value:.1f} {unit}"
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes from `20GB`, `500 MB`, `4 GiB` or a plain number.
+
+    Raises:
+        ConfigError: If it is none.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", text.strip().lower())
+    if match is None:
+        raise ConfigError(f"expected a size such as 20GB or 500MB, got {text!r}.")
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** _POWERS[match[2]])

@@ -19,11 +19,11 @@ from dlfa_adapters.heads.encoder import check_encoder, describe_encoder
 from dlfa_adapters.heads.inner import inner_head, of_width, with_prompt
 from dlfa_adapters.heads.loss import COUNTABLE, items_in, share_of_batch
 from dlfa_adapters.heads.names import check_head_name
+from dlfa_adapters.heads.schema import HEAD_TYPE
 from dlfa_adapters.tasks.fuse_layer import checked_fuse_layer
 
 logger = logging.getLogger(__name__)
 
-HEAD_TYPE = "dlfa"
 """`head_type` in the saved configuration, by which adapters finds this class again."""
 
 _READ_ONE_TOKEN = ("classification", "multilabel_classification", "multiple_choice")

@@ -12,16 +12,8 @@ from adapters.heads.model_mixin import MODEL_HEAD_MAP
 from torch import Tensor
 
 from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.heads.schema import INNER_HEAD_TYPES
 from dlfa_adapters.tasks.labels import check_id2label
-
-INNER_HEAD_TYPES = (
-    "tagging",
-    "classification",
-    "multilabel_classification",
-    "multiple_choice",
-    "question_answering",
-    "dependency_parsing",
-)
 
 
 def inner_head(

@@ -11,11 +11,12 @@ from dlfa_adapters.heads.activation import ActivationMixin
 from dlfa_adapters.heads.averaging import AveragingMixin
 from dlfa_adapters.heads.folders import FoldersMixin
 from dlfa_adapters.heads.forward import ForwardMixin, asking_for_states
-from dlfa_adapters.heads.head import HEAD_TYPE, DLFAHead
+from dlfa_adapters.heads.head import DLFAHead
 from dlfa_adapters.heads.language import LanguageMixin
 from dlfa_adapters.heads.names import check_head_name
 from dlfa_adapters.heads.options import resolve_labels
 from dlfa_adapters.heads.saving import SavingMixin
+from dlfa_adapters.heads.schema import HEAD_TYPE
 from dlfa_adapters.tasks import get_task
 from dlfa_adapters.tasks.fuse_layer import resolve_fuse_layer
 

@@ -2,8 +2,6 @@
 
 import re
 
-from torch import nn
-
 from dlfa_adapters.errors import ConfigError
 
 
@@ -30,6 +28,8 @@ def check_head_name(head_name: object, kind: str = "head") -> str:
             f"A {kind} name cannot contain a dot (torch separates modules with it), got {head_name!r}; "
             f"type e.g. {head_name.replace('.', '_')!r}."
         )
+    from torch import nn
+
     if hasattr(nn.ModuleDict, head_name) or hasattr(nn.ModuleDict(), head_name):
         raise ConfigError(
             f"A {kind} cannot be called {head_name!r}, which is an attribute of torch's ModuleDict; "

@@ -5,9 +5,10 @@ from typing import Any, TypeVar
 from adapters import AutoAdapterModel
 
 from dlfa_adapters.errors import UnsupportedModelError
-from dlfa_adapters.heads.head import HEAD_TYPE, DLFAHead
+from dlfa_adapters.heads.head import DLFAHead
 from dlfa_adapters.heads.mixin import DLFAHeadsMixin
 from dlfa_adapters.heads.models import MODELS
+from dlfa_adapters.heads.schema import HEAD_TYPE
 
 Model = TypeVar("Model")
 

@@ -5,14 +5,13 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from adapters.utils import CONFIG_NAME, HEAD_CONFIG_NAME, HEAD_WEIGHTS_NAME, SAFE_HEAD_WEIGHTS_NAME
-
 from dlfa_adapters.errors import RunError
 from dlfa_adapters.ground.schema import mend, wrong_in
 from dlfa_adapters.heads.encoder import check_encoder
-from dlfa_adapters.heads.head import HEAD_TYPE
 from dlfa_adapters.heads.names import check_head_name
-from dlfa_adapters.heads.schema import head_schema
+from dlfa_adapters.heads.schema import HEAD_TYPE, head_schema
+
+HEAD_CONFIG_NAME = "head_config.json"  # as upstream calls it
 
 
 def read_head_config(directory: str | os.PathLike[str]) -> dict[str, Any] | None:
@@ -48,6 +47,8 @@ def check_no_stray_head(directory: str | os.PathLike[str]) -> None:
     Raises:
         RunError: If there are any.
     """
+    from adapters.utils import HEAD_WEIGHTS_NAME, SAFE_HEAD_WEIGHTS_NAME
+
     for name in (SAFE_HEAD_WEIGHTS_NAME, HEAD_WEIGHTS_NAME):
         if os.path.isfile(os.path.join(directory, name)):
             raise RunError(
@@ -64,6 +65,8 @@ def is_dlfa(config: dict[str, Any]) -> bool:
 
 def name_of_adapter(directory: str | os.PathLike[str]) -> str | None:
     """Name of the adapter saved in the same folder, if there is one."""
+    from adapters.utils import CONFIG_NAME
+
     path = os.path.join(directory, CONFIG_NAME)
     if not os.path.isfile(path):
         return None

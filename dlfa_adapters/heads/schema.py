@@ -3,10 +3,18 @@
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from dlfa_adapters.heads.inner import INNER_HEAD_TYPES
-
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+HEAD_TYPE = "dlfa"
+INNER_HEAD_TYPES = (
+    "tagging",
+    "classification",
+    "multilabel_classification",
+    "multiple_choice",
+    "question_answering",
+    "dependency_parsing",
+)
 
 
 @cache

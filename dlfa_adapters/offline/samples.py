@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dlfa_adapters.data.sources import SAMPLES, sample_files
+from dlfa_adapters.data.places import SAMPLES, sample_files
 from dlfa_adapters.errors import ConfigError
 
 SAMPLE_TASKS = {"ner": "ner", "pos": "pos", "xnli": "nli", "pawsx": "pawsx"}

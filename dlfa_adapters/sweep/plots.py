@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dlfa_adapters.errors import MissingExtraError
+from dlfa_adapters.ground.plots import check_matplotlib
 from dlfa_adapters.ground.whole import write_whole
 from dlfa_adapters.sweep.results import BASELINE, SweepResult
 from dlfa_adapters.sweep.table import Line, SweepTable
@@ -14,23 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FILES = ("layers.svg", "languages.svg")
-
-
-def check_matplotlib(without: str = "--no-plots") -> None:
-    """Refuse to plot where matplotlib is not installed.
-
-    Args:
-        without: What to do to have no plot.
-
-    Raises:
-        MissingExtraError: If so.
-    """
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError(
-            f"Plots need matplotlib; type pip install 'dlfa-adapters[plots]', or {without}."
-        ) from error
 
 
 def plot(folder: Path, result: SweepResult, table: SweepTable) -> list[Path]:

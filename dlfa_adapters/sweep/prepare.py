@@ -16,8 +16,9 @@ from dlfa_adapters.sweep.rates import pairs
 from dlfa_adapters.sweep.variants import make_variants, with_seeds
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.training.dataset import Examples, TaggedExamples, TextExamples, make_examples
+from dlfa_adapters.training.early import default_source
 from dlfa_adapters.training.features import spec_of
-from dlfa_adapters.training.plan import Source, default_source, describe_data, load_dev, load_split, task_for
+from dlfa_adapters.training.plan import Source, describe_data, load_dev, load_split, task_for
 from dlfa_adapters.training.settings import Settings
 from dlfa_adapters.tuning import Tuning
 

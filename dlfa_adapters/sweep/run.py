@@ -11,17 +11,21 @@ from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.errors import ConfigError, MissingExtraError
 from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.frozen.keep import DEFAULT_BUDGET
+from dlfa_adapters.ground.plots import check_matplotlib
 from dlfa_adapters.runs import Run
+from dlfa_adapters.sweep.asked import check_seeds, split_extra
 from dlfa_adapters.sweep.best import save_best
 from dlfa_adapters.sweep.finetuned import finetuned_sweep
 from dlfa_adapters.sweep.finetuned_ranks import alone
 from dlfa_adapters.sweep.frozen import frozen_sweep
-from dlfa_adapters.sweep.plots import check_matplotlib, plot
+from dlfa_adapters.sweep.place import check_free
+from dlfa_adapters.sweep.plots import plot
 from dlfa_adapters.sweep.prepare import Prepared, Request, prepare
 from dlfa_adapters.sweep.results import SweepResult
-from dlfa_adapters.sweep.saved import begin, check_free, save
+from dlfa_adapters.sweep.saved import begin, save
 from dlfa_adapters.sweep.table import SweepTable, make_table
 from dlfa_adapters.training.distributed import device_name, is_main, world_size
+from dlfa_adapters.training.early import check_options
 from dlfa_adapters.training.plan import Source
 from dlfa_adapters.training.settings import make_settings, resolve
 from dlfa_adapters.tuning import get_tuning
@@ -115,6 +119,10 @@ def run_sweep(
         RunError: If the folder holds another sweep.
         MissingExtraError: If plots are asked for and matplotlib is not installed.
     """
+    check_seeds(seeds)
+    for item in (extra := tuple(extra)):
+        split_extra(item)
+    check_options(task, train_data=train_data, dev_data=dev_data, labels=labels, model=model, tuning=tuning, **options)
     method = get_tuning(tuning)
     if options.get("fuse_layer") is not None:
         raise ConfigError("A sweep tries many fuse layers; name them with --layers instead of --fuse-layer.")

@@ -14,21 +14,21 @@ best/                  the run folder of the best head
 import json
 import logging
 import math
-import os
 import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.errors import RunError
 from dlfa_adapters.frozen import HeadSpec
 from dlfa_adapters.ground.drafts import is_draft
 from dlfa_adapters.ground.folders import remove_drafts
-from dlfa_adapters.ground.own import is_empty, is_marked, mark, remove
+from dlfa_adapters.ground.own import mark, remove
 from dlfa_adapters.ground.whole import write_whole
 from dlfa_adapters.runs import versions
 from dlfa_adapters.runs.folder import check_free as check_run_folder
-from dlfa_adapters.runs.folder import check_writable, remove_run
+from dlfa_adapters.runs.folder import remove_run
+from dlfa_adapters.sweep.place import KIND, PLAN
 from dlfa_adapters.sweep.prepare import Prepared
 from dlfa_adapters.sweep.rates import UNKNOWN, Choice
 from dlfa_adapters.sweep.render import markdown
@@ -37,28 +37,14 @@ from dlfa_adapters.sweep.table import SweepTable
 from dlfa_adapters.training.checkpoints import remove_work
 
 FORMAT = 1
-PLAN, RESULT = "plan.json", "sweep.json"
+RESULT = "sweep.json"
 BEST, STATES, TRAININGS = "best", "states", "trainings"
-_KIND = "a sweep"
 _OURS = re.compile(
     r"(plan|sweep)\.json|sweep\.md|(layers|languages)\.svg|states/[^/]+\.safetensors"
     r"|trainings/(training|weights|epoch)-[0-9a-f]{16}(\.before)?\.safetensors"
 )
 
 logger = logging.getLogger(__name__)
-
-
-def check_free(folder: Path) -> None:
-    """Refuse a place where something stands that is not a sweep, or where nothing can be written.
-
-    Raises:
-        ConfigError: If so.
-    """
-    check_writable(folder)
-    if not (is_empty(folder) or is_marked(folder, _KIND) or _is_plan(folder / PLAN)):
-        raise ConfigError(f"{folder} exists and is not a sweep; give another folder with --out.")
-    if folder.is_symlink():
-        raise ConfigError(f"{folder} is a symbolic link; give the folder itself, --out {os.path.realpath(folder)}.")
 
 
 def begin(prepared: Prepared, restart: bool) -> None:
@@ -77,7 +63,7 @@ def begin(prepared: Prepared, restart: bool) -> None:
     """
     folder, plan = prepared.out, _plan(prepared)
     check_run_folder(folder / BEST)
-    mark(folder, _KIND)
+    mark(folder, KIND)
     if restart:
         _remove_ours(folder)
     if (folder / PLAN).is_file():
@@ -98,15 +84,6 @@ def _remove_ours(folder: Path) -> None:
 
     if stay := remove(folder, ours, PLAN, empty_it=True):
         logger.warning("%s stays in %s: not of the sweep.", ", ".join(stay[:3]), folder)
-
-
-def _is_plan(path: Path) -> bool:
-    """Whether this is the plan of a sweep, and not another program's."""
-    try:
-        plan = json.loads(path.read_text("utf-8"))
-        return {"format", "task", "labels", "tuning", "data"} <= set(plan) and "fingerprint" in plan["encoder"]
-    except (OSError, ValueError, TypeError, LookupError, RecursionError):
-        return False
 
 
 def save(prepared: Prepared, result: SweepResult, table: SweepTable) -> None:

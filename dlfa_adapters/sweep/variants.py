@@ -10,6 +10,7 @@ from dataclasses import replace
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.frozen import HeadSpec
 from dlfa_adapters.fusion import check_fuse_layer
+from dlfa_adapters.sweep.asked import check_seeds, split_extra
 from dlfa_adapters.sweep.results import BASELINE
 
 _NESTED_OF_12 = ((9, 6), (10, 7, 4), (11, 9, 7, 5, 3))
@@ -30,7 +31,7 @@ def make_variants(
         base: Options that all DLFA heads share, and the seed; its name and layers are not used.
         num_layers: Number of blocks L of the encoder.
         layers: Which D_k; default: all. The control D_L is always there.
-        extra: Names of `EXTRAS`, each with or without layers.
+        extra: Names of `asked.EXTRAS`, each with or without layers.
         at: Where ablations are made when they name no layer; default: two thirds of the depth.
 
     Returns:
@@ -43,11 +44,7 @@ def make_variants(
     found = [replace(base, name=BASELINE, fusion="last", fuse_layer=())]
     found += [_dlfa(base, _checked((k,), num_layers)) for k in dict.fromkeys([*wanted, num_layers])]
     for item in extra:
-        name, _, at_layers = item.strip().partition(":")
-        if name not in EXTRAS:
-            raise ConfigError(
-                f"expected {', '.join(EXTRAS)} in --with, got {name!r}; type e.g. --with gates,branches:7."
-            )
+        name, at_layers = split_extra(item)
         chosen = _checked(_numbers(at_layers, item), num_layers) if at_layers else None
         found += EXTRAS[name](base, num_layers, chosen, at or max(1, round(8 * num_layers / 12)))
     return list({spec.name: spec for spec in found}.values())
@@ -59,24 +56,8 @@ def with_seeds(specs: Iterable[HeadSpec], seeds: int) -> list[HeadSpec]:
     Raises:
         ConfigError: If there shall be none.
     """
-    if seeds < 1:
-        raise ConfigError(f"expected at least one seed, got {seeds}; type --seeds 3.")
+    check_seeds(seeds)
     return [replace(spec, seed=spec.seed + i) for spec in specs for i in range(seeds)]
-
-
-def parse_layers(text: str) -> list[int]:
-    """Layers from `4-9`, `1,7` or both.
-
-    Raises:
-        ConfigError: If it is neither.
-    """
-    found: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        if not first.isdecimal() or not (last or first).isdecimal():
-            raise ConfigError(f"expected layers such as 4-9 or 1,7, got {text!r}.")
-        found += range(int(first), int(last or first) + 1)
-    return found
 
 
 def _dlfa(base: HeadSpec, layers: _Layers, suffix: str = "", **options: object) -> HeadSpec:

@@ -1,10 +1,15 @@
 """Training: Trainer-based runs, and heads on frozen states."""
 
-from dlfa_adapters.training.language import TrainedLanguage, resume_language, train_language
-from dlfa_adapters.training.language_plan import LanguagePlan
-from dlfa_adapters.training.plan import Plan
-from dlfa_adapters.training.run import resume_training, train
-from dlfa_adapters.training.settings import Settings
+from typing import TYPE_CHECKING
+
+from dlfa_adapters.ground.lazy import lazily
+
+if TYPE_CHECKING:
+    from dlfa_adapters.training.language import TrainedLanguage, resume_language, train_language
+    from dlfa_adapters.training.language_plan import LanguagePlan
+    from dlfa_adapters.training.plan import Plan
+    from dlfa_adapters.training.run import resume_training, train
+    from dlfa_adapters.training.settings import Settings
 
 __all__ = [
     "LanguagePlan",
@@ -16,3 +21,14 @@ __all__ = [
     "train",
     "train_language",
 ]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        **dict.fromkeys(("TrainedLanguage", "resume_language", "train_language"), "language"),
+        **dict.fromkeys(("resume_training", "train"), "run"),
+        "LanguagePlan": "language_plan",
+        "Plan": "plan",
+        "Settings": "settings",
+    },
+)

@@ -1,8 +1,7 @@
 """One training in several processes, started by `torchrun` or `accelerate launch`."""
 
 import os
-
-import torch
+from typing import Any
 
 
 def world_size() -> int:
@@ -17,16 +16,25 @@ def is_main() -> bool:
 
 def device_name(without_gpu: str = "CPU") -> str:
     """What a process trains on."""
+    import torch
+
     return torch.cuda.get_device_name() if torch.cuda.is_available() else without_gpu
 
 
 def wait_for_everyone() -> None:
     """Go on when all processes have come here."""
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        torch.distributed.barrier()
+    if connected := _connected():
+        connected.barrier()
 
 
 def leave() -> None:
     """Say goodbye to the other processes, at the end of a program."""
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
+    if connected := _connected():
+        connected.destroy_process_group()
+
+
+def _connected() -> Any:
+    """The module by which the processes talk to each other; None where there is one alone."""
+    from torch import distributed
+
+    return distributed if distributed.is_available() and distributed.is_initialized() else None

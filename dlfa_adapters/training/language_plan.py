@@ -6,6 +6,7 @@ from typing import Any
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.runs import Encoder
 from dlfa_adapters.training.distributed import device_name
+from dlfa_adapters.training.ranges import check_steps
 from dlfa_adapters.training.settings import Settings, make_settings, resolve
 from dlfa_adapters.tuning import PartSize, trainable_share
 from dlfa_adapters.tuning.language import LanguageTuning
@@ -71,8 +72,7 @@ def language_settings(tuning: LanguageTuning, steps: int, options: dict[str, Any
             raise ConfigError(
                 f"The training of a language adapter has no option {name!r}; it has {', '.join(OPTIONS)}."
             )
-    if steps < 1:
-        raise ConfigError(f"steps must be a whole number from 1 up, got {steps!r}; type 2000.")
+    check_steps(steps)
     return resolve(make_settings(**{**_DEFAULTS, **options}, max_steps=steps), tuning)
 
 

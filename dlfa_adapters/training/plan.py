@@ -9,7 +9,6 @@ from dlfa_adapters.data.assemble import Loaded
 from dlfa_adapters.data.reading import AS_FOUND, Reading
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.errors import ConfigError, DataError
-from dlfa_adapters.offline.samples import SAMPLE_TASKS
 from dlfa_adapters.runs import Encoder
 from dlfa_adapters.tasks import Task, classification_task, get_task, labels_in_order, tagging_task
 from dlfa_adapters.tasks.labels import lookalikes
@@ -17,11 +16,11 @@ from dlfa_adapters.tasks.span_tags import to_learn
 from dlfa_adapters.training.auto_layer import LayerChoice
 from dlfa_adapters.training.dataset import data_fingerprint, label_counts
 from dlfa_adapters.training.distributed import device_name
+from dlfa_adapters.training.early import NO_DEV
 from dlfa_adapters.training.settings import Settings
 from dlfa_adapters.tuning import TUNINGS, PartSize, Tuning, trainable_share
 
 Source = str | Path | Iterable[Any]
-NO_DEV = "none"
 PYTHON_OBJECTS = "Python objects"
 """What stands for a source that is no place."""
 
@@ -96,19 +95,6 @@ def _in_words(described: dict[str, Any]) -> str:
     return f"{described['source']} ({names}, {described['items']:,} items)"
 
 
-def default_source(task: str) -> str:
-    """The samples of a task, where there are some.
-
-    Raises:
-        ConfigError: If there are none.
-    """
-    if task not in SAMPLE_TASKS:
-        raise ConfigError(
-            f"There are no samples of {task!r}; name training data with --train: a file, a folder, or hub:NAME."
-        )
-    return f"samples:{SAMPLE_TASKS[task]}"
-
-
 def load_split(source: Source, task: str, split: str, language: str | None, reading: Reading = AS_FOUND) -> Loaded:
     """Training or dev data in the source language.
 
@@ -156,8 +142,6 @@ def task_for(name: str, train: Loaded, labels: str | None) -> Task:
     Raises:
         ConfigError: If the data have labels that a known task has not, and `labels` does not say what to do.
     """
-    if labels not in (None, "task", "data"):
-        raise ConfigError(f"labels must be task or data, got {labels!r}.")
     known = get_task(name)
     counts = label_counts(train.dataset, train.kind)
     learnt, metric = to_learn(counts) if train.kind == "tagging" else (list(counts), "accuracy")

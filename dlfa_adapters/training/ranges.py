@@ -1,4 +1,4 @@
-"""Which values the options of a training may have: numbers, and where its curves go."""
+"""Which values the options of a training may have: numbers and words."""
 
 import sys
 
@@ -22,6 +22,22 @@ RANGES: dict[str, tuple[float, float, str]] = {
 }
 """Least and greatest value of each option, and how to say so."""
 
+CHOICES: dict[str, tuple[str, ...]] = {
+    "fusion": ("dlfa", "last", "layer", "scalar_mix", "concat"),
+    "gate": ("product", "attention"),
+    "branches": ("both", "global", "local"),
+    "norm": ("batch", "layer", "none"),
+    "init": ("kaiming", "identity"),
+    "pooling": ("first", "last", "mean"),
+    "classifier": ("linear", "bilstm"),
+    "precision": ("fp32", "bf16", "fp16"),
+    "report_to": (
+        "none", "azure_ml", "comet_ml", "mlflow", "neptune", "tensorboard", "trackio", "wandb", "codecarbon", "clearml",
+        "dagshub", "flyte", "dvclive", "swanlab",
+    ),
+}  # fmt: skip
+"""The words that an option may be. What takes them loads PyTorch, and they are wanted before; a test compares them."""
+
 
 def check_ranges(options: object) -> None:
     """Refuse a number that cannot work; None stands for what is still open.
@@ -38,17 +54,35 @@ def check_ranges(options: object) -> None:
             raise ConfigError(f"{name} must be {said}, got {value!r}.")
 
 
-def check_report_to(name: str) -> None:
-    """Refuse a place for the curves that Trainer does not know, or whose package is not installed.
+def check_choices(options: object) -> None:
+    """Refuse a word that is none of the `CHOICES`, and a place for the curves whose package is not installed.
+
+    Args:
+        options: Something with these options as attributes; None stands for what is still open.
 
     Raises:
-        ConfigError: If there is no such place.
-        MissingExtraError: If its package is missing.
+        ConfigError: Naming the option, its words and the one that came.
+        MissingExtraError: If the package is missing.
     """
-    from transformers.integrations import get_available_reporting_integrations
-    from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
+    registered = getattr(sys.modules.get("dlfa_adapters.fusion.build"), "FUSIONS", ())  # with those of a user
+    for name, choices in CHOICES.items():
+        value = getattr(options, name, None)
+        if value is not None and value not in choices and not (name == "fusion" and value in registered):
+            words = [*choices, *(each for each in registered if name == "fusion" and each not in choices)]
+            raise ConfigError(f"{name} must be one of {', '.join(words)}; got {value!r}.")
+    place = getattr(options, "report_to", "none")
+    if place != "none":
+        from transformers.integrations import get_available_reporting_integrations
 
-    if name != "none" and name not in INTEGRATION_TO_CALLBACK:
-        raise ConfigError(f"report_to must be none, {', '.join(INTEGRATION_TO_CALLBACK)}; got {name!r}.")
-    if name != "none" and name not in get_available_reporting_integrations():
-        raise MissingExtraError(f"--report-to {name} needs its package; type: pip install {name}")
+        if place not in get_available_reporting_integrations():
+            raise MissingExtraError(f"--report-to {place} needs its package; type: pip install {place}")
+
+
+def check_steps(steps: int) -> None:
+    """Refuse a number of steps that is none.
+
+    Raises:
+        ConfigError: If it is below 1.
+    """
+    if steps < 1:
+        raise ConfigError(f"steps must be a whole number from 1 up, got {steps!r}; type 2000.")

@@ -29,10 +29,11 @@ from dlfa_adapters.training.checkpoints import (
     write_plan,
 )
 from dlfa_adapters.training.distributed import is_main, wait_for_everyone, world_size
+from dlfa_adapters.training.early import check_training, default_source
 from dlfa_adapters.training.features import train_features
 from dlfa_adapters.training.finish import Outcome, write_training_run
 from dlfa_adapters.training.finite import check_weights
-from dlfa_adapters.training.plan import PYTHON_OBJECTS, Plan, Source, default_source
+from dlfa_adapters.training.plan import PYTHON_OBJECTS, Plan, Source
 from dlfa_adapters.training.prepare import Ready, prepare
 from dlfa_adapters.training.rates_to_try import at_the_edge, check_rates
 from dlfa_adapters.training.resume import as_text, check_same, identity_of, last_checkpoint, run_of
@@ -93,6 +94,9 @@ def train(
         DataError: If the data cannot be read or are not for this task.
         RunError: If the training diverges, or there is nothing to resume.
     """
+    check_training(
+        task, train_data=train_data, dev_data=dev_data, labels=labels, model=model, tuning=tuning, out=out, **options
+    )
     method = get_tuning(tuning or default_tuning())
     reading = Reading.taken_from(options)
     settings = resolve(make_settings(**options), method)

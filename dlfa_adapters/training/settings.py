@@ -4,16 +4,11 @@ import difflib
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
-import torch
-
-from dlfa_adapters.data.pooling import check_pooling
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.training.distributed import world_size
-from dlfa_adapters.training.ranges import check_ranges, check_report_to
+from dlfa_adapters.training.ranges import check_choices, check_ranges
 from dlfa_adapters.training.rates_to_try import rates_to_try, several_rates
 from dlfa_adapters.tuning import Tuning
-
-PRECISIONS = ("fp32", "bf16", "fp16")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,13 +138,10 @@ def make_settings(**options: Any) -> Settings:
     elif layer is not None and layer != "auto":
         options["fuse_layer"] = tuple(layer)
     settings = Settings(**several_rates(options))
-    check_pooling(settings.pooling)
     if (settings.parallel or settings.target_text) and settings.fuse_layer != "auto":
         raise ConfigError("--parallel and --target-text choose the layer of --fuse-layer auto; type that too.")
     check_ranges(settings)
-    if settings.precision not in (None, *PRECISIONS):
-        raise ConfigError(f"precision must be one of {', '.join(PRECISIONS)}; got {settings.precision!r}.")
-    check_report_to(settings.report_to)
+    check_choices(settings)
     return settings
 
 
@@ -159,6 +151,8 @@ def resolve(settings: Settings, tuning: Tuning) -> Settings:
     Raises:
         ConfigError: If the machine cannot do what is asked for, or the batch cannot be divided.
     """
+    import torch
+
     gpu = torch.cuda.is_available()
     if settings.precision == "fp16" and not gpu:
         raise ConfigError("precision fp16 needs a GPU; type --precision bf16 or fp32.")

@@ -15,19 +15,11 @@ from dlfa_adapters.ground.drafts import is_draft
 from dlfa_adapters.ground.folders import remove_drafts
 from dlfa_adapters.ground.own import is_empty, is_marked, mark, remove
 from dlfa_adapters.runs import Run, read_run
-from dlfa_adapters.runs.folder import check_free, move_run, remove_run
+from dlfa_adapters.runs.folder import move_run, remove_run
 from dlfa_adapters.training.checkpoints import remove_work, write_json
 from dlfa_adapters.training.distributed import world_size
+from dlfa_adapters.training.early import BETO_GRID, check_search
 from dlfa_adapters.training.run import train
-
-BETO_GRID: dict[str, tuple[float, ...]] = {
-    "learning_rate": (2e-5, 3e-5, 5e-5),
-    "batch_size": (16, 32),
-    "epochs": (3, 4),
-}
-"""The grid of Wu and Dredze 2019 (arXiv 1904.09077), searched on English dev data; it is for full fine-tuning."""
-
-SAMPLERS = ("grid", "tpe")
 
 _SEARCH = "search.json"
 _KIND = "a search that has not ended"
@@ -97,7 +89,8 @@ def tune(
     """
     space = {name: list(values) for name, values in (grid or BETO_GRID).items()}
     out, count = Path(out), trials or prod(map(len, space.values()))
-    _check(space, sampler, options, out)
+    check_search(task, out=out, grid=space, sampler=sampler, **options)
+    _check_alone()
     options = {**options, "seed": seed}
     study = _study(space, sampler, seed)
     folder = out.absolute().with_name(f"{out.name}.tune")
@@ -123,13 +116,7 @@ def tune(
     return TuneResult(done, best, read_run(out))
 
 
-def _check(space: dict[str, list[Any]], sampler: str, options: dict[str, Any], out: Path) -> None:
-    check_free(out)
-    if sampler not in SAMPLERS:
-        raise ConfigError(f"sampler must be one of {', '.join(SAMPLERS)}; got {sampler!r}.")
-    twice = [name for name in space if options.get(name) is not None]
-    if twice:
-        raise ConfigError(f"{twice[0]} is both given and searched for; leave one of the two out.")
+def _check_alone() -> None:
     if world_size() > 1:
         raise ConfigError("dlfa tune runs in one process; start it without torchrun or accelerate launch.")
 

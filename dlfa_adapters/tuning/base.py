@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
-
-from torch import nn
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.tuning.blocks import pooler_of
+
+if TYPE_CHECKING:
+    from torch import nn
 
 Saved = Literal["head", "adapters", "encoder", "peft"]
 """What a run keeps: a head alone, adapters and head, the whole encoder and head, or a PEFT adapter."""
@@ -99,7 +100,7 @@ def no_argument(tuning: Tuning) -> None:
         raise ConfigError(f"--tuning {tuning.name} takes nothing behind a colon, got {str(tuning)!r}.")
 
 
-def freeze(module: nn.Module | None) -> None:
+def freeze(module: "nn.Module | None") -> None:
     """No parameter of the module learns."""
     if module is not None:
         module.requires_grad_(False)
@@ -119,7 +120,7 @@ def freeze_unused(model: Any, head_name: str) -> None:
             freeze(block)
 
 
-def frozen_modules(model: nn.Module) -> list[nn.Module]:
+def frozen_modules(model: "nn.Module") -> "list[nn.Module]":
     """The largest modules that have parameters of which none learns; training keeps them in eval mode.
 
     Their dropout is then off, and running statistics of a frozen head stay as they are.

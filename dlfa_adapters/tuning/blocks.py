@@ -1,17 +1,18 @@
 """The parts of an encoder by name: embeddings, blocks, pooler, and what stands beside them."""
 
 from collections.abc import Iterator
-from typing import Any
-
-from torch import nn
+from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters.errors import ConfigError
+
+if TYPE_CHECKING:
+    from torch import nn
 
 _EMBEDDINGS = ("embeddings", "embeddings_project", "encoder.rel_embeddings")
 """Below the first block; DeBERTa's relative positions too, which every block reads."""
 
 
-def blocks_of(model: Any) -> list[nn.Module]:
+def blocks_of(model: Any) -> "list[nn.Module]":
     """The blocks of an encoder, block k at index k - 1.
 
     Args:
@@ -30,15 +31,17 @@ def blocks_of(model: Any) -> list[nn.Module]:
     return found
 
 
-def embeddings_of(model: Any) -> Iterator[nn.Module]:
+def embeddings_of(model: Any) -> "Iterator[nn.Module]":
     """What comes before the first block, and is read by all."""
     for name, module in model.base_model.named_modules():
         if name in _EMBEDDINGS:
             yield module
 
 
-def pooler_of(model: Any) -> nn.Module | None:
+def pooler_of(model: Any) -> "nn.Module | None":
     """The pooler, which no DLFA head reads, or None."""
+    from torch import nn
+
     pooler = getattr(model.base_model, "pooler", None)
     return pooler if isinstance(pooler, nn.Module) else None
 

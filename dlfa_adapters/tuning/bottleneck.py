@@ -2,8 +2,6 @@
 
 from typing import Any, ClassVar
 
-from adapters.configuration import ADAPTER_CONFIG_MAP, AdapterConfig
-
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.tuning.base import Defaults, Saved, Tuning
 from dlfa_adapters.tuning.lora import add_and_train
@@ -11,6 +9,9 @@ from dlfa_adapters.tuning.lora import add_and_train
 CONFIG = "seq_bn"
 CONFIGS = ("seq_bn", "double_seq_bn", "par_bn", "scaled_par_bn", "compacter", "compacter++")
 """Names of adapters for bottlenecks; `seq_bn_inv` and its like have an invertible part, which is for languages."""
+
+LANGUAGE_CONFIGS = ("seq_bn_inv", "seq_bn", "double_seq_bn_inv", "double_seq_bn")
+"""Names of adapters for bottlenecks that can stand under another adapter; those with `inv` have an invertible part."""
 
 
 class Bottleneck(Tuning):
@@ -31,13 +32,27 @@ class Bottleneck(Tuning):
     def __init__(self, argument: str | None = None) -> None:
         super().__init__(argument)
         self.config = argument or CONFIG
-        if self.config not in CONFIGS or self.config not in ADAPTER_CONFIG_MAP:
+        if self.config not in CONFIGS:
             raise ConfigError(f"--tuning bottleneck takes one of {', '.join(CONFIGS)}, got {str(self)!r}.")
 
     def prepare(self, model: Any, head_name: str) -> Any:
         """Add the adapter under the head's name, and let it and the head learn."""
+        from adapters.configuration import AdapterConfig
+
         return add_and_train(model, head_name, AdapterConfig.load(self.config))
 
     def record(self) -> dict[str, Any]:
         """The configuration's name."""
         return {"config": self.config}
+
+
+def check_language_config(config: str, reduction: float) -> None:
+    """Refuse a form that a language adapter cannot have.
+
+    Raises:
+        ConfigError: If it is none of `LANGUAGE_CONFIGS`, or the reduction is not above 0.
+    """
+    if config not in LANGUAGE_CONFIGS:
+        raise ConfigError(f"config must be one of {', '.join(LANGUAGE_CONFIGS)}; got {config!r}.")
+    if not reduction > 0:
+        raise ConfigError(f"reduction must be a number above 0, got {reduction!r}; type 2, as MAD-X has it.")

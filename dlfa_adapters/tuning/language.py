@@ -10,9 +10,7 @@ from dlfa_adapters.heads.masked_lm import MASKED_LM_TYPE, MaskedLMHead
 from dlfa_adapters.heads.names import check_head_name
 from dlfa_adapters.heads.pretrained_decoder import Decoder
 from dlfa_adapters.tuning.base import Defaults, Saved, Tuning
-
-LANGUAGE_CONFIGS = ("seq_bn_inv", "seq_bn", "double_seq_bn_inv", "double_seq_bn")
-"""Names of adapters for bottlenecks that can stand under another adapter; those with `inv` have an invertible part."""
+from dlfa_adapters.tuning.bottleneck import check_language_config
 
 
 class LanguageTuning(Tuning):
@@ -20,7 +18,7 @@ class LanguageTuning(Tuning):
 
     Args:
         language: Name of the adapter, e.g. `de`.
-        config: A name of `LANGUAGE_CONFIGS`.
+        config: A name of `bottleneck.LANGUAGE_CONFIGS`.
         reduction: The width of the bottlenecks is the encoder's divided by this; 2 in MAD-X.
         leave_out: Blocks that get none, from 1. MAD-X 2.0 (Pfeiffer et al. 2021, arXiv 2012.15562) leaves out the last.
         decoder: The checkpoint's own; None for a new one.
@@ -43,10 +41,7 @@ class LanguageTuning(Tuning):
         decoder: Decoder | None = None,
     ) -> None:
         super().__init__(check_head_name(language, "language adapter"))
-        if config not in LANGUAGE_CONFIGS:
-            raise ConfigError(f"config must be one of {', '.join(LANGUAGE_CONFIGS)}; got {config!r}.")
-        if reduction <= 0:
-            raise ConfigError(f"reduction must be a number above 0, got {reduction!r}; type 2, as MAD-X has it.")
+        check_language_config(config, reduction)
         self.language, self.config, self.reduction, self.decoder = language, config, reduction, decoder
         self.leave_out = sorted(set(leave_out))
 

@@ -2,8 +2,6 @@
 
 from typing import Any, ClassVar
 
-import adapters
-
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, freeze_unused
 
@@ -31,11 +29,15 @@ class LoRA(Tuning):
 
     def prepare(self, model: Any, head_name: str) -> Any:
         """Add the updates under the head's name, and let them and the head learn."""
-        config = adapters.LoRAConfig(r=self.rank, alpha=2 * self.rank)
+        from adapters import LoRAConfig
+
+        config = LoRAConfig(r=self.rank, alpha=2 * self.rank)
         return add_and_train(model, head_name, config)
 
     def record(self) -> dict[str, Any]:
         """Which implementation, and its rank."""
+        import adapters
+
         return {"implementation": f"adapters {adapters.__version__}", "rank": self.rank, "alpha": 2 * self.rank}
 
 

@@ -2,8 +2,6 @@
 
 import difflib
 
-import torch
-
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.tuning.base import Tuning
 from dlfa_adapters.tuning.bottleneck import Bottleneck
@@ -35,4 +33,6 @@ def get_tuning(tuning: str) -> Tuning:
 
 def default_tuning() -> str:
     """`lora` where there is a GPU, `features` where there is none."""
+    import torch
+
     return LoRA.name if torch.cuda.is_available() else Features.name

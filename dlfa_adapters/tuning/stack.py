@@ -2,9 +2,6 @@
 
 from typing import Any, ClassVar
 
-from adapters import AdapterConfig
-from adapters.composition import Stack as StackOf
-
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, freeze_unused
 from dlfa_adapters.tuning.bottleneck import CONFIG
@@ -39,6 +36,9 @@ class Stack(Tuning):
 
     def prepare(self, model: Any, head_name: str) -> Any:
         """Load the language adapter, add a task adapter over it, and let that and the head learn."""
+        from adapters import AdapterConfig
+        from adapters.composition import Stack as StackOf
+
         self.language = str(model.load_language_adapter(self.location))
         if self.language == head_name:
             raise ConfigError(

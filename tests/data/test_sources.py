@@ -253,7 +253,7 @@ def calls(monkeypatch):
             raise answer
         return answer
 
-    monkeypatch.setattr(hub.datasets, "load_dataset", load_dataset)
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     return made, answers
 
 

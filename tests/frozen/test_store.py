@@ -7,11 +7,11 @@ import torch
 
 from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.frozen import compute_states, train_heads
-from dlfa_adapters.frozen.keep import decide, file_names, keep, parse_bytes
+from dlfa_adapters.frozen.keep import decide, file_names, keep
 from dlfa_adapters.frozen.scores import accuracy
 from dlfa_adapters.frozen.stacked import HeadSpec
 from dlfa_adapters.frozen.store import stored_states
-from dlfa_adapters.ground.disk import in_bytes
+from dlfa_adapters.ground.disk import in_bytes, parse_bytes
 from dlfa_adapters.tasks import NER
 
 LAYERS = (0, 2, 3)

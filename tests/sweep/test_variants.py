@@ -4,7 +4,8 @@ import pytest
 
 from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.frozen import HeadSpec
-from dlfa_adapters.sweep.variants import EXTRAS, make_variants, parse_layers, with_seeds
+from dlfa_adapters.sweep.asked import parse_layers
+from dlfa_adapters.sweep.variants import EXTRAS, make_variants, with_seeds
 
 BASE = HeadSpec(name="", gate="attention", seed=3)
 

@@ -29,7 +29,7 @@ def test_ranges_are_of_options_that_there_are():
 def test_where_curves_go(monkeypatch):
     import transformers.integrations
 
-    with pytest.raises(ConfigError, match=r"report_to must be none, .*tensorboard.*; got 'x'"):
+    with pytest.raises(ConfigError, match=r"report_to must be one of none, .*tensorboard.*; got 'x'"):
         make_settings(report_to="x")
     monkeypatch.setattr(transformers.integrations, "get_available_reporting_integrations", lambda: ["wandb"])
     with pytest.raises(MissingExtraError, match="pip install tensorboard"):

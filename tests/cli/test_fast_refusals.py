@@ -1,0 +1,219 @@
+"""A mistake that can be known without a model is told before PyTorch is loaded: every command, every kind."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dlfa_adapters.fusion import CLASSIFIERS, FUSIONS
+from dlfa_adapters.fusion.aif import BRANCHES
+from dlfa_adapters.fusion.norm import NORMS
+from dlfa_adapters.fusion.pooling import POOLINGS
+from dlfa_adapters.heads.language import RECORD
+from dlfa_adapters.sweep import asked, variants
+from dlfa_adapters.training.early import LANGUAGE_RECORD
+from dlfa_adapters.training.ranges import CHOICES
+
+TESTS = Path(__file__).parents[1]
+HEAVY = ("torch", "transformers", "adapters", "datasets", "peft", "sklearn", "scipy")
+
+ALL = """
+import contextlib, io, json, sys
+from dlfa_cli import main
+for line in sys.stdin:
+    number, words = json.loads(line)
+    sys.argv = ["dlfa", *words]
+    said, code = io.StringIO(), None
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            main.main()
+        except SystemExit as end:
+            code = end.code
+    print(json.dumps([number, code, said.getvalue(), [m for m in HEAVY if m in sys.modules]]))
+"""
+
+TRAIN = "train mine --train good.tsv "
+CASES = [  # what is typed, and what is said
+    ("train", "Give a task, or --resume"),
+    ("train mine", "There are no samples of 'mine'; name training data with --train"),
+    ("train ner --epochs 0", "epochs must be a whole number from 1 up, got 0"),
+    ("train ner --lr 0", "learning_rate must be a number above 0"),
+    ("train ner --batch-size 0", "batch_size must be"),
+    ("train mine --train none.tsv", "none.tsv: expected a file or a folder, but there is none"),
+    (TRAIN + "--dev none.tsv", "none.tsv: expected a file or a folder, but there is none"),
+    ("train ner --train samples:x", "expected samples:ner"),
+    ("train ner --train hub:x", "expected a hub data set among"),
+    (TRAIN + "--format x", "expected a format among"),
+    ("train ner --tuning lorra", "There is no tuning 'lorra'; there are full, freeze"),
+    ("train ner --tuning lora:x", "takes a rank from 1 up"),
+    ("train ner --tuning freeze", "needs the number of blocks"),
+    ("train ner --tuning stack", "needs the adapter of the source language"),
+    ("train ner --tuning bottleneck:x", "takes one of seq_bn"),
+    ("train ner --fusion x", "fusion must be one of dlfa, last"),
+    ("train ner --gate x", "gate must be one of product, attention; got 'x'"),
+    ("train ner --branches x", "branches must be one of both"),
+    ("train ner --norm x", "norm must be one of batch"),
+    ("train ner --init x", "init must be one of kaiming"),
+    ("train ner --pooling x", "pooling must be one of first"),
+    ("train ner --classifier x", "classifier must be one of linear"),
+    ("train ner --precision x", "precision must be one of fp32"),
+    ("train ner --report-to x", "report_to must be one of none"),
+    ("train ner --labels x", "labels must be task or data"),
+    ("train ner --fuse-layer x", "expected layer numbers, or auto alone"),
+    ("train ner -k auto --parallel none.tsv", "none.tsv: expected a file"),
+    ("train ner --model ./none", "The encoder './none' cannot be loaded (there is no such folder)"),
+    ("train ner --out taken", "taken exists and is not a run folder"),
+    ("train --resume none", "There is no training of none to resume"),
+    ("train ner --resume none --epochs 3", "leave out --epochs"),
+    ("tune mine", "There are no samples of 'mine'"),
+    ("tune ner --epochs 0", "epochs must be"),
+    ("tune ner --train none.tsv", "none.tsv: expected a file"),
+    ("tune ner --sampler x", "sampler must be one of grid, tpe"),
+    ("tune ner --tuning x", "There is no tuning 'x'"),
+    ("tune ner --out taken", "taken exists"),
+    ("sweep mine", "There are no samples of 'mine'"),
+    ("sweep ner --epochs 0", "epochs must be"),
+    ("sweep ner --train none.tsv", "none.tsv: expected a file"),
+    ("sweep ner --data none", "none: expected a file or a folder"),
+    ("sweep ner --split x", "expected the split train, dev or test"),
+    ("sweep ner --layers x", "expected layers such as 4-9"),
+    ("sweep ner --with x", "expected gates, branches"),
+    ("sweep ner --seeds 0", "expected at least one seed"),
+    ("sweep ner --state-budget x", "expected a size such as 20GB"),
+    ("sweep ner --tuning x", "There is no tuning 'x'"),
+    ("sweep ner --gate x", "gate must be one of"),
+    ("sweep ner --out taken", "taken exists and is not a sweep"),
+    ("train-language", "Give a language and its text"),
+    ("train-language sw", "Give a language and its text"),
+    ("train-language sw --text none.txt", "none.txt: expected a file"),
+    ("train-language sw --text good.tsv --steps 0", "steps must be a whole number from 1 up"),
+    ("train-language sw --text good.tsv --config x", "config must be one of seq_bn_inv"),
+    ("train-language sw --text good.tsv --reduction 0", "reduction must be a number above 0"),
+    ("train-language sw --text good.tsv --format x", "expected a format among"),
+    ("train-language sw --text good.tsv --out taken", "taken exists"),
+    ("train-language --resume none", "There is no training of none to resume"),
+    ("predict none hello", "There is no run folder none"),
+    ("predict taken hello", "taken is not a run folder"),
+    ("predict RUN --file none.txt", "none.txt"),
+    ("predict RUN hello --file good.tsv", "Give texts or --file, not both"),
+    (
+        "predict RUN hello --language klingon",
+        "expected the code of a language, such as de, zh-Hant or fra_Latn, got",
+    ),
+    ("predict RUN hello --precision x", "precision must be one of fp32, bf16"),
+    ("predict RUN hello --language-adapter sw=none", "takes one folder"),
+    ("predict RUN hello --language-adapter none", "not over a language adapter"),
+    ("predict PAIRS hello", "expected a pair: two texts with a TAB between them"),
+    ("evaluate none --data samples:ner", "There is no run folder none"),
+    ("evaluate RUN", "Missing option '--data'"),
+    ("evaluate RUN --data none.tsv", "none.tsv: expected a file"),
+    ("evaluate RUN --data samples:x", "expected samples:ner"),
+    ("evaluate RUN --data samples:ner --split x", "expected the split"),
+    ("evaluate RUN --data good.tsv --format x", "expected a format among"),
+    ("evaluate RUN --data samples:ner --precision x", "precision must be one of"),
+    ("evaluate RUN --data samples:ner --language-adapter x", "expects LANGUAGE=FOLDER"),
+    ("evaluate RUN --data samples:ner --language-adapter de=x", "not over a language adapter"),
+    ("evaluate RUN --data samples:ner --out taken", "taken exists"),
+    ("evaluate RUN --data samples:ner --markdown taken", "taken is a folder"),
+    ("compare none none", "There is no run folder none"),
+    ("compare RUN RUN", "add --data"),
+    ("compare RUN none --data samples:ner", "There is no run folder none"),
+    ("compare RUN RUN --data none.tsv", "none.tsv: expected a file"),
+    ("compare RUN RUN --data samples:ner --split x", "expected the split"),
+    ("convert none out", "There is no run folder none"),
+    ("convert RUN taken", "taken exists and is not an empty folder"),
+    ("export none x.onnx", "There is no run folder none"),
+    ("export RUN x", "must be called something.onnx"),
+    ("export RUN x.onnx --language-adapter none", "not over a language adapter"),
+    ("report none", "none"),
+    ("demo --model ./none", "The encoder './none' cannot be loaded"),
+    ("demo --out taken", "taken exists"),
+    ("analyze cosine RUN", "Sentences and their translations are needed"),
+    ("analyze cosine --parallel pairs.tsv", "Name what is to be looked at"),
+    ("analyze cosine RUN --parallel none.tsv", "none.tsv"),
+    ("analyze cosine none --parallel pairs.tsv", "There is no run folder none"),
+    ("analyze cosine RUN --parallel pairs.tsv --plot x", "--plot expects a file that ends in"),
+    ("analyze cosine --model ./none --parallel pairs.tsv", "The encoder './none' cannot be loaded"),
+    ("data check none.tsv", "none.tsv"),
+    ("data check good.tsv --format x", "expected a format among"),
+    ("recipes cp none", "there is no recipe 'none'"),
+]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """For each case: exit code, what is on stderr, and which heavy packages are loaded. All in one process."""
+    folder = tmp_path_factory.mktemp("refusals")
+    (folder / "good.tsv").write_text("Anna\tB-PER\nmet\tO\n\nBob\tB-PER\n\n", "utf-8")
+    (folder / "pairs.tsv").write_text("a\tb\nc\td\n", "utf-8")
+    (folder / "taken").mkdir()
+    (folder / "taken" / "mine.txt").write_text("precious", "utf-8")
+    write_run_of(folder / "RUN", "ner", "tagging", ["O", "B-PER", "I-PER"])
+    write_run_of(folder / "PAIRS", "xnli", "classification", ["entailment", "neutral", "contradiction"])
+    lines = "".join(json.dumps([i, words.split(" ")]) + "\n" for i, (words, _) in enumerate(CASES))
+    done = subprocess.run(
+        [sys.executable, "-c", f"HEAVY = {HEAVY}\n{ALL}"],
+        input=lines, capture_output=True, text=True, cwd=folder, timeout=300,
+        env={**os.environ, "PYTHONPATH": str(TESTS.parent), "COLUMNS": "300"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (folder / "taken" / "mine.txt").read_text("utf-8") == "precious"
+    return {number: rest for number, *rest in map(json.loads, done.stdout.splitlines())}
+
+
+def write_run_of(folder, task, kind, labels):
+    """A run folder that is whole but for its weights, which nothing looks at here."""
+    from dlfa_adapters.runs import write_run
+
+    def head(draft):
+        (draft / "head").mkdir()
+        saved = json.loads((TESTS / "heads" / "saved" / "format-1" / "head_config.json").read_text("utf-8"))
+        ids = {label: number for number, label in enumerate(labels)}
+        saved["config"] |= {"inner_head_type": kind, "num_labels": len(labels), "label2id": ids}
+        (draft / "head" / "head_config.json").write_text(json.dumps(saved), "utf-8")
+
+    write_run(
+        folder,
+        {
+            "task": task, "labels": labels, "encoder": {"name": "offline", "fingerprint": "0"}, "tuning": "features",
+            "head": {"name": task}, "windows": {"max_length": 128, "context": 64}, "model": {"saved": "head"},
+        },
+        head,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "typed", "message"), [(i, *case) for i, case in enumerate(CASES)])
+def test_without_pytorch(number, typed, message, told):
+    code, said, heavy = told[number]
+    assert message in " ".join(said.split())
+    assert code == 2
+    assert heavy == []
+
+
+def test_the_words_are_those_of_what_takes_them():
+    assert set(FUSIONS) == set(CHOICES["fusion"])
+    assert tuple(BRANCHES) == CHOICES["branches"]
+    assert tuple(NORMS) == CHOICES["norm"]
+    assert CHOICES["pooling"] == POOLINGS
+    assert CHOICES["classifier"] == CLASSIFIERS
+    assert tuple(variants.EXTRAS) == asked.EXTRAS
+    assert LANGUAGE_RECORD == RECORD
+
+
+def test_the_places_for_curves_are_those_of_transformers():
+    from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
+
+    assert set(CHOICES["report_to"]) == {"none", *INTEGRATION_TO_CALLBACK}
+
+
+@pytest.mark.parametrize("name", ["gate", "init"])
+def test_words_of_modules_that_keep_no_list(name):
+    from dlfa_adapters.fusion import make_fusion
+
+    for word in CHOICES[name]:
+        make_fusion("dlfa", hidden_size=8, num_layers=4, **{name: word})
+    with pytest.raises(ValueError, match=f"{name} must be one of {', '.join(CHOICES[name])}; got 'x'"):
+        make_fusion("dlfa", hidden_size=8, num_layers=4, **{name: "x"})
