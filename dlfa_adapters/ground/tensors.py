@@ -29,7 +29,8 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, 
     """
     on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(about)
-    with write_whole(path, sum(tensor.nbytes for tensor in on_cpu.values())) as draft:
+    header = len(text) + 150 * len(on_cpu)  # about
+    with write_whole(path, header + sum(tensor.nbytes for tensor in on_cpu.values())) as draft:
         save_file(on_cpu, draft, {"about": text, "sha256": _digest(on_cpu, text)})
 
 

@@ -87,6 +87,7 @@ def language_schema() -> "type[BaseModel]":
 
     Name = Annotated[str, StringConstraints(min_length=1)]
     Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+    missing: Any = None
 
     class Part(BaseModel):
         model_config = ConfigDict(strict=True, extra="allow", protected_namespaces=())
@@ -99,6 +100,7 @@ def language_schema() -> "type[BaseModel]":
     class LanguageFile(Part):
         language: Name
         encoder: Encoder
+        training: dict[str, Any] = missing
         files: dict[Name, Sha256]
 
     return LanguageFile

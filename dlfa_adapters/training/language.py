@@ -1,6 +1,5 @@
 """`train_language`: plain text in, a language adapter out. `dlfa train-language` is the same on the command line."""
 
-import json
 import logging
 import time
 import uuid
@@ -13,7 +12,7 @@ from transformers import TrainerState, set_seed
 
 from dlfa_adapters.evaluation.progress import Progress
 from dlfa_adapters.ground.folders import remove_drafts
-from dlfa_adapters.heads.language import RECORD
+from dlfa_adapters.heads.language import RECORD, read_record
 from dlfa_adapters.heads.pretrained_decoder import pretrained_decoder
 from dlfa_adapters.runs import load_encoder, write_run
 from dlfa_adapters.runs.folder import check_free
@@ -237,7 +236,7 @@ def _write(
 
 def _finished(out: Path, training_id: str) -> TrainedLanguage | None:
     """The adapter, if this very training has written it and was cut short only while cleaning up."""
-    if not (out / RECORD).is_file() or _read(out).record["training"]["id"] != training_id:
+    if not (out / RECORD).is_file() or _read(out).record.get("training", {}).get("id") != training_id:
         return None
     if is_main():
         remove_work(out)
@@ -245,4 +244,4 @@ def _finished(out: Path, training_id: str) -> TrainedLanguage | None:
 
 
 def _read(out: Path) -> TrainedLanguage:
-    return TrainedLanguage(out, json.loads((out / RECORD).read_text("utf-8")))
+    return TrainedLanguage(out, read_record(out) or {})
