@@ -56,6 +56,7 @@ def _show(result: "DataCheck") -> None:
     facts = Table(show_header=False, box=None, pad_edge=False)
     facts.add_row("file", plain(result.path))
     facts.add_row("format", result.format + (f", tags in {result.scheme}" if result.scheme else ""))
+    facts.add_row("read as", plain(result.taken))
     facts.add_row(result.unit, f"{result.items:,}")
     facts.add_row("words", f"{result.words:,}")
     if result.entities:

@@ -12,6 +12,8 @@ from dlfa_adapters.data.readers.iob import split_tag
 from dlfa_adapters.errors import DataError
 from dlfa_adapters.tasks.span_tags import to_learn
 
+_MOST_OF_A_KIND, _SHOWN_OF_A_KIND = 10, 3
+
 
 @dataclass(frozen=True)
 class DataCheck:
@@ -28,7 +30,9 @@ class DataCheck:
         scheme: Tag scheme of the file, or None.
         metric: By what a task of one's own with these labels is scored: `span_f1`, `accuracy`; None without labels.
         dropped: Reason -> number of rows or items that are left out.
-        problems: Errors and warnings in the order of their lines, those about the whole file first.
+        problems: Errors and warnings in the order of their lines, those about the whole file first; of many errors with
+            one cause the first three, and one that counts the others.
+        taken: What was taken for what, and why.
     """
 
     path: str
@@ -42,6 +46,7 @@ class DataCheck:
     metric: str | None = None
     dropped: dict[str, int] = field(default_factory=dict)
     problems: Sequence[Problem] = ()
+    taken: str = ""
 
     @property
     def unit(self) -> str:
@@ -62,7 +67,8 @@ class DataCheck:
         if self.errors:
             first = self.errors[0]
             where = f"{self.path}, line {first.line}" if first.line else self.path
-            more = f" (the first of {len(self.errors)} errors)" if len(self.errors) > 1 else ""
+            count = sum(error.count for error in self.errors)
+            more = f" (the first of {count:,} errors)" if count > 1 else ""
             raise DataError(f"{where}: {first.message}{more}")
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,6 +76,7 @@ class DataCheck:
         return {
             "path": self.path,
             "format": self.format,
+            "read": self.taken,
             "kind": self.kind,
             self.unit: self.items,
             "words": self.words,
@@ -79,7 +86,8 @@ class DataCheck:
             "metric": self.metric,
             "dropped": self.dropped,
             "problems": [
-                {"line": p.line, "level": p.level, "kind": p.kind, "message": p.message} for p in self.problems
+                {"line": p.line, "level": p.level, "kind": p.kind, "message": p.message, "count": p.count}
+                for p in self.problems
             ],
         }
 
@@ -100,7 +108,7 @@ def check_data(path: str | Path, format: str | None = None, **options: Any) -> D
         DataError: There is nothing to read: no such file, a folder, one column where two are needed.
     """
     read = read_file(path, format, strict=False, **options)
-    problems = list(read.problems)
+    problems = _by_cause(read.problems)
     labels: Counter[str] = Counter()
     entities: Counter[str] = Counter()
     words = 0
@@ -133,7 +141,26 @@ def check_data(path: str | Path, format: str | None = None, **options: Any) -> D
         metric=None if not labels else to_learn(labels)[1] if tagging else "accuracy",
         dropped=dict(read.dropped),
         problems=tuple(sorted(problems, key=lambda problem: problem.line or 0)),
+        taken=str(read),
     )
+
+
+def _by_cause(problems: Sequence[Problem]) -> list[Problem]:
+    """The problems, but of many errors of one kind the first three and one for all others."""
+    errors: dict[str, list[Problem]] = {}
+    for problem in problems:
+        if problem.level == "error":
+            errors.setdefault(problem.kind, []).append(problem)
+    out = [problem for problem in problems if problem.level != "error"]
+    for kind, found in errors.items():
+        if len(found) <= _MOST_OF_A_KIND:
+            out += found
+            continue
+        out += found[:_SHOWN_OF_A_KIND]
+        rest = found[_SHOWN_OF_A_KIND:]
+        message = f"{len(rest):,} more lines with this cause, up to line {rest[-1].line}; the next: {rest[0].message}"
+        out.append(Problem(rest[0].line, "error", kind, message, len(rest)))
+    return out
 
 
 def _entity_types(tags: Sequence[str]) -> list[str]:

@@ -120,17 +120,16 @@ def _spans(starts: list[int], room: int, context: int) -> list[tuple[int, int]]:
 def _owners(starts: list[int], spans: list[tuple[int, int]]) -> list[int]:
     """The window that scores each word: where it is furthest from an edge, the earlier one if two are equal.
 
-    The two ends of the sentence are no edges, as nothing is missing there.
+    The two ends of the sentence are no edges, as nothing is missing there. They need no rule of their own: of two
+    windows that hold a word, the one that begins or ends with the sentence also reaches further on that side.
     """
     n_words = len(starts) - 1
     if len(spans) == 1:
         return [0] * n_words
     owner, best = [0] * n_words, [-1] * n_words
-    end = starts[-1]
     for number, (first, stop) in enumerate(spans):
         for i in range(first, stop):
-            left = starts[i] - starts[first] if first else end
-            right = starts[stop] - starts[i + 1] if stop < n_words else end
-            if min(left, right) > best[i]:
-                owner[i], best[i] = number, min(left, right)
+            nearest = min(starts[i] - starts[first], starts[stop] - starts[i + 1])
+            if nearest > best[i]:
+                owner[i], best[i] = number, nearest
     return owner

@@ -25,6 +25,7 @@ def test_counts(tmp_path):
     assert check.to_dict() == {
         "path": str(tmp_path / "dev-en.tsv"),
         "format": "columns",
+        "read": "2 columns: word, tag; IOB2; 2 types; 2 sentences (by its content)",
         "kind": "tagging",
         "sentences": 2,
         "words": 4,
@@ -216,3 +217,15 @@ def test_a_misspelt_tag_is_named_and_the_others_are_still_entities(tmp_path):
     assert (result.format, result.scheme) == ("columns", "IOB2")
     assert dict(result.entities) == {"PER": 2, "LOC": 3}
     assert any("B_PER" in p.message and p.line == 3 for p in result.problems), result.problems
+
+
+def test_many_errors_with_one_cause_are_grouped_and_counted(tmp_path):
+    rows = ["Anna\tB-PER\n", "met\tO\n", "Bern\tB-LOC\n"] * 400 + ["lonely\n"] * 300 + [f"a{i}\t\n" for i in range(5)]
+    check = check_data(put(tmp_path, "".join(rows)))
+    assert [(p.line, p.kind, p.count) for p in check.errors if p.kind == "columns"] == [
+        (1201, "columns", 1), (1202, "columns", 1), (1203, "columns", 1), (1204, "columns", 297)
+    ]  # fmt: skip
+    assert "297 more lines with this cause, up to line 1500; the next: expected 2 columns" in check.errors[3].message
+    assert len([p for p in check.errors if p.kind == "tag"]) == 5
+    with pytest.raises(DataError, match=r"line 1201: expected 2 columns .*\(the first of 305 errors\)"):
+        check.raise_for_errors()

@@ -1,7 +1,12 @@
 """Every word scored once, in the window where it is furthest from an edge: CASES C14, DEMAND 1."""
 
-import pytest
+from itertools import accumulate
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlfa_adapters.data import windows as windows_module
 from dlfa_adapters.data.pooling import collect_words
 from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.errors import ConfigError
@@ -35,6 +40,21 @@ def test_the_last_window_is_filled_from_the_left():
     windows, _ = make_windows(wordpiece(), [TEN[:7]], max_length=6, context=0)
     assert [words_of(w) for w in windows] == [TEN[0:4], TEN[3:7]]
     assert [w.words for w in windows] == [(0, 1, 2, 3), (4, 5, 6)]
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(st.lists(st.integers(1, 4), min_size=2, max_size=30), st.integers(4, 12), st.integers(0, 6))
+def test_each_word_is_scored_where_most_is_around_it(lengths, room, context):
+    """Against the rule as it is worded: pieces to the nearer edge, where the ends of the sentence are no edges."""
+    starts = [0, *accumulate(lengths)]
+    spans = windows_module._spans(starts, room, min(context, room // 2))
+    for word, owner in enumerate(windows_module._owners(starts, spans)):
+        around = []
+        for first, stop in spans:
+            left = starts[word] - starts[first] if first > 0 else starts[-1]
+            right = starts[stop] - starts[word + 1] if stop < len(lengths) else starts[-1]
+            around.append(min(left, right) if first <= word < stop else -1)
+        assert owner == around.index(max(around))
 
 
 def score(windows, right):

@@ -77,12 +77,14 @@ class Problem:
         level: `error` (the line breaks the format) or `warning` (it is odd, and was read).
         kind: A short name to group by, e.g. `columns`, `encoding`, `orphan_inside`.
         message: A sentence, without file and line.
+        count: How many lines it stands for.
     """
 
     line: int | None
     level: Literal["error", "warning"]
     kind: str
     message: str
+    count: int = 1
 
 
 @dataclass

@@ -57,7 +57,7 @@ class Roles:
         if 0 in self.numbers:
             return not fields[0].isdecimal()
         tag = bare(fields[self.tag])
-        return self.separator == " " and self.width > 2 and tag not in self.tags | UPOS and read_tag(tag) is None
+        return self.separator == " " and tag not in self.tags | UPOS and read_tag(tag) is None
 
     def __str__(self) -> str:
         names = []
