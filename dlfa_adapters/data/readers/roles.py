@@ -106,9 +106,7 @@ def find_roles(
         tag = _find_tag(path, values, word, header, labels)
     numbers = tuple(i for i in range(width) if width > 2 and i not in (word, tag) and _is_number(values[i]))
     if word is None:
-        names = [i for i, name in enumerate(header) if name.strip().lower() in _WORD_NAMES and i != tag]
-        others = [i for i in range(width) if i != tag]
-        word = next(iter(names or [i for i in others if i not in numbers and not _EMPTY >= values[i].keys()] or others))
+        word = _find_word(values, tag, numbers, header)
     numbers = tuple(i for i in numbers if i < word)
     tagged = _kind(values[tag]) != ""
     return Roles(separator, width, word, tag, numbers, header, frozenset(values[tag]), tagged)
@@ -145,6 +143,15 @@ def resolve_column(path: str | Path, column: Column, name: str, header: Sequence
     if not -width <= place < width:
         raise DataError(f"{path}: expected {name} in 0..{width - 1}, the file's columns, but got {place}")
     return place % width
+
+
+def _find_word(values: Sequence[Counter[str]], tag: int, numbers: Sequence[int], header: Sequence[str]) -> int:
+    """The first column of words; where the tag stands before all others, the one with the most different values."""
+    others = [i for i in range(len(values)) if i != tag]
+    named = [i for i in others if header and header[i].strip().lower() in _WORD_NAMES]
+    filled = [i for i in others if i not in numbers and not _EMPTY >= values[i].keys()]
+    words = named or [i for i in filled if not _kind(values[i])] or filled or others
+    return words[0] if tag > words[0] else max(words, key=lambda i: (len(values[i]), -i))
 
 
 def _find_tag(
