@@ -81,6 +81,13 @@ def test_comments_and_outer_entities_of_germeval(put, end):
     assert check.errors == []
 
 
+def test_a_comment_of_as_many_columns_as_the_rows(put):
+    text = "#\thttp://x\t[2010]\nAnna\tB-PER\t_\n#\tO\t_\n\n#\tO\t_\n#1\tO\t_\n"
+    read = read_file(put(text))
+    assert [item.words for item in read.items] == [["Anna", "#"], ["#", "#1"]]
+    assert read.dropped == {"comment_line": 1}
+
+
 HIPE = (
     "TOKEN\tNE-COARSE-LIT\tNE-COARSE-METO\tNE-FINE-LIT\tMISC\n"
     "# hipe2022:document_id = a\n# hipe2022:date = 1898\n"

@@ -7,6 +7,7 @@ of its class labels. CSV by Python's `csv`: quotes, and line ends inside quoted 
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from dlfa_adapters.data.readers.values import lower_keys
 from dlfa_adapters.errors import DataError
 
 _SAMPLE = 2000
+_BRACKET = re.compile(r"\{|\[\s*(\{|$)")
 Row = tuple[int, dict[str, Any]]
 """A line number from 1, and values by name in lower case."""
 
@@ -34,7 +36,7 @@ def is_parquet(path: str | Path) -> bool:
 def is_json(path: str | Path, lines: Sequence[str]) -> bool:
     """Whether a file holds JSON: by a first object, or by its name and a first bracket."""
     first = next((line.strip() for line in lines if line.strip()), "")
-    if bare_name(path).suffix in (".json", ".jsonl", ".ndjson") and first.startswith(("{", "[")):
+    if bare_name(path).suffix in (".json", ".jsonl", ".ndjson") and _BRACKET.match(first):
         return True
     return _is_object(first) or (first.startswith(("{", "[")) and _begins_with_object("\n".join(lines[:_SAMPLE])))
 

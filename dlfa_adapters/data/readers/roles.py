@@ -57,7 +57,8 @@ class Roles:
         if 0 in self.numbers:
             return not fields[0].isdecimal()
         tag = bare(fields[self.tag])
-        return self.separator == " " and tag not in self.tags | UPOS and read_tag(tag) is None
+        alone = self.separator == " " or (self.tagged and bare(fields[0]) == "#")
+        return alone and tag not in self.tags | UPOS and read_tag(tag) is None
 
     def __str__(self) -> str:
         names = []
