@@ -8,6 +8,7 @@ from dlfa_adapters.ground.folders import remove_drafts
 from dlfa_adapters.runs import Run, write_run
 from dlfa_adapters.sweep.frozen import trained_head
 from dlfa_adapters.sweep.prepare import Prepared
+from dlfa_adapters.sweep.rates import finite_or_none
 from dlfa_adapters.sweep.results import SweepResult, SweepRow
 from dlfa_adapters.sweep.saved import BEST
 from dlfa_adapters.training.finish import language_names, model_record
@@ -47,7 +48,7 @@ def save_head(prepared: Prepared, result: SweepResult, row: SweepRow, out: Path)
         "training": {
             **settings.as_dict(),
             "head_learning_rate": row.rates.rates.head,
-            "rates_tried": {str(rates): dev for rates, dev, _ in row.rates.tried},
+            "rates_tried": {str(rates): finite_or_none(dev) for rates, dev, _ in row.rates.tried},
             "fuse_layer": list(row.spec.fuse_layer),
             "best": f"epoch {row.epoch}",
             "picked_on": f"{language_names(result.sources)} dev, among {len(result.rows)} heads of a sweep",

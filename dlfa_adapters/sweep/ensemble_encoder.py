@@ -145,7 +145,7 @@ class StackedEncoder:
         """Weights of one member under the names of a bare Transformers encoder, without the pooler; copies."""
         own = {name: leaf[member].detach() for name, leaf in self.leaves.items()}
         state = {
-            "embeddings.word_embeddings.weight": self.vocabulary.whole(own["words"]),
+            "embeddings.word_embeddings.weight": self.vocabulary.whole(own["words"], member),
             "embeddings.position_embeddings.weight": own["positions"].clone(),
             "embeddings.token_type_embeddings.weight": own["types"].clone(),
             "embeddings.LayerNorm.weight": own["embedding_norm.weight"][0].clone(),

@@ -1,6 +1,9 @@
 """AdamW for M models at once: clipped model by model, with the groups and the schedule of Trainer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,16 +17,16 @@ class Rates:
     """What Trainer's arguments of these names say.
 
     Attributes:
-        learning_rate: Of the encoder, at its highest.
-        head_learning_rate: Of fusion and classifier.
+        learning_rate: Of the encoder, at its highest: one for all members, or one for each.
+        head_learning_rate: Of fusion and classifier, likewise.
         weight_decay: Of all but biases and layer norms.
         max_grad_norm: Gradients of a model are scaled down to this norm; 0: never.
         steps: Steps in all.
         warmup_steps: Steps in which the rates rise from zero; they then fall linearly to zero.
     """
 
-    learning_rate: float
-    head_learning_rate: float
+    learning_rate: float | Sequence[float]
+    head_learning_rate: float | Sequence[float]
     weight_decay: float
     max_grad_norm: float
     steps: int
@@ -33,9 +36,11 @@ class Rates:
 class EnsembleOptimizer:
     r"""One optimiser over stacked parameters that does to each member what it would do to that member alone.
 
-    AdamW works element by element, so stacking changes nothing in it. Clipping does not: the gradient of member m is
-    scaled by $\min(1, c / (\lVert g_m \rVert + 10^{-6}))$, with the norm over all parameters of that member. The
-    norms, (members,), stay on the device; no step waits for a value.
+    AdamW works element by element, so stacking changes nothing in it. Where members have rates of their own, it knows
+    slices of the stacked parameters, which share their storage: neighbours of one rate are one slice.
+
+    Clipping is no such thing: the gradient of member m is scaled by $\min(1, c / (\lVert g_m \rVert + 10^{-6}))$, with
+    the norm over all parameters of that member. The norms, (members,), stay on the device; no step waits for a value.
 
     Args:
         ensemble: What learns.
@@ -51,7 +56,12 @@ class EnsembleOptimizer:
         self._parameters = [
             (torch.tensor(members, device=ensemble.device), p) for members, p in ensemble.parameters().values()
         ]
-        self._optimizer = torch.optim.AdamW(_groups(ensemble, rates), lr=rates.learning_rate, fused=True)
+        self._encoder_rates, self._head_rates = (
+            [rate] * len(ensemble) if isinstance(rate, int | float) else list(rate)
+            for rate in (rates.learning_rate, rates.head_learning_rate)
+        )
+        self._slices: list[_Slice] = []
+        self._optimizer = torch.optim.AdamW(self._groups(), lr=0.0, fused=True)
         self._schedule = get_linear_schedule_with_warmup(self._optimizer, rates.warmup_steps, rates.steps)
         padding = ensemble.encoder.padding_idx
         self._padding = None if padding is None else ensemble.encoder.vocabulary.row(padding)
@@ -76,10 +86,14 @@ class EnsembleOptimizer:
             for members, p in self._parameters:
                 if p.grad is not None:
                     p.grad.mul_(factor[members].view(-1, *[1] * (p.ndim - 1)))
-        self.ensemble.encoder.vocabulary.decay(1 - self._optimizer.param_groups[0]["lr"] * self.rates.weight_decay)
+        decay = self._schedule.lr_lambdas[0](self._schedule.last_epoch) * self.rates.weight_decay
+        self.ensemble.encoder.vocabulary.decay([1 - rate * decay for rate in self._encoder_rates])
+        for whole, start, stop, part in self._slices:
+            part.grad = None if whole.grad is None else whole.grad[start:stop]
         self._optimizer.step()
         self._schedule.step()
-        self._optimizer.zero_grad(set_to_none=True)
+        for _, p in self._parameters:
+            p.grad = None
 
     def _norms(self) -> Tensor:
         """The norm of each member's gradient, (members,)."""
@@ -89,21 +103,31 @@ class EnsembleOptimizer:
                 squares.index_add_(0, members, torch.linalg.vector_norm(p.grad.reshape(len(p), -1), dim=1).square())
         return squares.sqrt()
 
+    def _groups(self) -> list[dict[str, object]]:
+        """Groups of parameters of one rate and weight decay."""
+        decayed = _decayed(self.ensemble)
+        groups: dict[tuple[float, float], list[Tensor]] = {}
+        for name, (members, p) in self.ensemble.parameters().items():
+            rates = self._encoder_rates if name.startswith("encoder.") else self._head_rates
+            decay, start = self.rates.weight_decay if name in decayed else 0.0, 0
+            for rate, same in groupby(rates[member] for member in members):
+                stop = start + sum(1 for _ in same)
+                part = p
+                if stop - start < len(members):
+                    part = p.detach()[start:stop]
+                    self._slices.append(_Slice(p, start, stop, part))
+                groups.setdefault((rate, decay), []).append(part)
+                start = stop
+        return [{"params": params, "lr": rate, "weight_decay": decay} for (rate, decay), params in groups.items()]
 
-def _groups(ensemble: Ensemble, rates: Rates) -> list[dict[str, object]]:
-    """Four groups of parameters, that of the decayed ones of the encoder first; empty ones are left out."""
-    decayed = _decayed(ensemble)
-    groups = []
-    for prefix, rate in (("encoder.", rates.learning_rate), ("head.", rates.head_learning_rate)):
-        for decay in (True, False):
-            params = [
-                p
-                for name, (_, p) in ensemble.parameters().items()
-                if name.startswith(prefix) and (name in decayed) == decay
-            ]
-            if params:
-                groups.append({"params": params, "lr": rate, "weight_decay": rates.weight_decay if decay else 0.0})
-    return groups
+
+class _Slice(NamedTuple):
+    """A part of a stacked parameter, which the optimiser knows in its place."""
+
+    whole: Tensor
+    start: int
+    stop: int
+    part: Tensor
 
 
 def _decayed(ensemble: Ensemble) -> set[str]:

@@ -6,9 +6,10 @@ from itertools import accumulate
 
 import torch
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from dlfa_adapters.data.budget import token_budget_batches
-from dlfa_adapters.data.pooling import pool_batch
+from dlfa_adapters.data.pooling import IGNORED, pool_batch
 from dlfa_adapters.frozen.scores import scorer_for
 from dlfa_adapters.sweep.ensemble_batches import Batch, DeviceRows
 from dlfa_adapters.training.dataset import Examples, TaggedExamples
@@ -33,6 +34,9 @@ class Questions:
         self.rows, self._examples = DeviceRows(examples.rows, padding, device), examples
         self._starts = [0, *accumulate(map(len, examples.tags))]
         self._scorer = scorer_for(examples.task)(examples.tags, examples.task.labels)
+        label2id = {label: i for i, label in enumerate(examples.task.labels)}
+        gold = [label2id.get(tag, IGNORED) for tags in examples.tags for tag in tags]
+        self._gold = torch.tensor(gold, dtype=torch.long, device=device)
 
     @property
     def count(self) -> int:
@@ -40,13 +44,16 @@ class Questions:
         return self._starts[-1]
 
     @torch.no_grad()
-    def ask(self, members: int, logits_of: Callable[[Batch], Tensor], precision: str) -> Tensor:
+    def ask(
+        self, members: int, logits_of: Callable[[Batch], Tensor], precision: str, losses: Tensor | None = None
+    ) -> Tensor:
         """The label id that each model gives to each word or text, in the order of the data.
 
         Args:
             members: How many models there are.
             logits_of: From a batch to logits, (members, items, labels).
             precision: `fp32` or `bf16`, see `in_precision`.
+            losses: What the mean loss of each member over the words that have a label is added to, (members,).
 
         Returns:
             (members, words).
@@ -62,7 +69,12 @@ class Questions:
                 pieces = [self._examples.windows[i].pieces for i in chosen]
                 by_word = pool_batch(by_piece, pieces, self._examples.pooling)  # type: ignore[arg-type]
                 logits = by_word.view(len(by_word), members, -1).transpose(0, 1)
-            found[:, self._places(chosen).to(device)] = logits.argmax(-1)
+            places = self._places(chosen).to(device)
+            found[:, places] = logits.argmax(-1)
+            if losses is not None:
+                gold = self._gold[places].expand(members, -1)
+                each = cross_entropy(logits.float().transpose(1, 2), gold, ignore_index=IGNORED, reduction="none")
+                losses += each.sum(1) / (self._gold != IGNORED).sum().clamp(min=1)
         return found
 
     def score(self, ids: Tensor) -> tuple[Tensor, list[float]]:

@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
+import torch
 from torch import Tensor
 
 from dlfa_adapters.frozen.kept import Epoch, TrainedHead
@@ -12,6 +13,7 @@ from dlfa_adapters.sweep.ensemble import Ensemble
 from dlfa_adapters.sweep.ensemble_batches import DeviceRows
 from dlfa_adapters.sweep.ensemble_optimizer import EnsembleOptimizer, Rates
 from dlfa_adapters.sweep.ensemble_predict import Questions, in_precision
+from dlfa_adapters.sweep.rates import Pair
 from dlfa_adapters.training.dataset import SameLengthSampler
 from dlfa_adapters.training.settings import Settings
 
@@ -34,6 +36,7 @@ def train_ensemble(
     languages: Mapping[str, Questions],
     settings: Settings,
     *,
+    pairs: Sequence[Pair] | None = None,
     keep_weights: bool = False,
     on_step: Callable[[int], None] | None = None,
 ) -> list[TrainedMember]:
@@ -49,6 +52,7 @@ def train_ensemble(
         dev: Source dev data, which choose the epoch.
         languages: Other data by name.
         settings: Resolved ones; head options and `every`, `patience` are not looked at.
+        pairs: The learning rates of each member; None: those of the settings, for all of them.
         keep_weights: Whether to return the weights of the kept epoch.
         on_step: Called with 1 after each step.
 
@@ -56,7 +60,11 @@ def train_ensemble(
         The members in their order.
     """
     trained = [TrainedMember(spec) for spec in ensemble.heads.specs]
-    optimizer = EnsembleOptimizer(ensemble, rates(settings, len(train.lengths)))
+    how = rates(settings, len(train.lengths))
+    if pairs is not None:
+        encoders = [pair.encoder or 0.0 for pair in pairs]
+        how = replace(how, learning_rate=encoders, head_learning_rate=[pair.head for pair in pairs])
+    optimizer = EnsembleOptimizer(ensemble, how)
     for epoch, steps in enumerate(_epochs(train.lengths, settings), 1):
         for batch in train.batches(steps):
             with in_precision(ensemble.device, str(settings.precision)):
@@ -107,18 +115,20 @@ def _after_epoch(
 ) -> None:
     """Score every member, and keep of each what may be the epoch to keep."""
 
-    def ask(questions: Questions) -> tuple[Tensor, list[float]]:
+    def ask(questions: Questions, losses: Tensor | None = None) -> tuple[Tensor, list[float]]:
         logits_of = partial(ensemble.logits, training=False)
-        return questions.score(questions.ask(len(ensemble), logits_of, str(settings.precision)))
+        return questions.score(questions.ask(len(ensemble), logits_of, str(settings.precision), losses))
 
-    _, scores = ask(dev)
+    dev_losses = torch.zeros(len(ensemble), device=ensemble.device)
+    _, scores = ask(dev, dev_losses)
     found = {name: ask(questions) for name, questions in languages.items()}
-    for member, (model, score) in enumerate(zip(trained, scores, strict=True)):
+    for member, (model, score, loss) in enumerate(zip(trained, scores, dev_losses.tolist(), strict=True)):
+        loss = loss if math.isfinite(loss) else math.inf
 
-        def record(member: int = member, score: float = score) -> Epoch:
+        def record(member: int = member, score: float = score, loss: float = loss) -> Epoch:
             counts = {name: by_member[member].clone() for name, (by_member, _) in found.items()}
-            return Epoch(epoch, score, ensemble.state_dict(member) if keep_weights else {}, counts)
+            return Epoch(epoch, score, ensemble.state_dict(member) if keep_weights else {}, counts, loss)
 
-        model.after_epoch(epoch, score, settings.within, record)
+        model.after_epoch(epoch, score, settings.within, record, loss)
         for name, (_, values) in found.items():
             model.watched.setdefault(name, []).append(values[member])

@@ -1,6 +1,6 @@
 """The pieces that occur in training data: the only rows of the embeddings that each member needs for itself."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -13,9 +13,9 @@ class Vocabulary:
     A multilingual table is most of a small encoder (250,037 rows of 384 numbers: 96 million), and M copies with Adam's
     two moments would fill a GPU. But a piece that does not occur in the training data gets no gradient, its moments
     stay zero, and all that AdamW does to its row in step t is to multiply it by $1 - \eta_t \lambda$ ($\eta_t$ the
-    learning rate, $\lambda$ the weight decay). So members hold the rows of the pieces that occur; all others are one
-    shared table times the product of these factors, `shrunk`. Nothing is lost: the result is that of training the whole
-    table.
+    learning rate of a member, $\lambda$ the weight decay). So members hold the rows of the pieces that occur; all
+    others are one shared table times the product of a member's factors, `shrunk`. Nothing is lost: the result is that
+    of training the whole table.
 
     Args:
         table: The pretrained embeddings, (vocabulary, width).
@@ -25,13 +25,13 @@ class Vocabulary:
     Attributes:
         ids: The ids that members have rows for, ascending, (rows,).
         table: The whole table on the device of `to`.
-        shrunk: What weight decay has left of the rows that no member has.
+        shrunk: What weight decay has left of the rows that no member has, for each member; empty before the first step.
     """
 
     def __init__(self, table: Tensor, pieces: Iterable[int], padding: Iterable[int]) -> None:
         self.ids = torch.tensor(sorted({*pieces, *padding}), dtype=torch.long)
         self.table = table.detach()
-        self.shrunk = 1.0
+        self.shrunk: list[float] = []
         self._row = torch.full((len(table),), -1, dtype=torch.long)
         self._row[self.ids] = torch.arange(len(self.ids))
 
@@ -48,9 +48,10 @@ class Vocabulary:
         """The row of a piece that occurs."""
         return int(torch.searchsorted(self.ids.cpu(), piece))
 
-    def decay(self, factor: float) -> None:
-        """What a step with this factor of weight decay does to the rows that no member has."""
-        self.shrunk *= factor
+    def decay(self, factors: Sequence[float]) -> None:
+        """What a step with these factors of weight decay, one a member, does to the rows that no member has."""
+        before = self.shrunk or [1.0] * len(factors)
+        self.shrunk = [left * factor for left, factor in zip(before, factors, strict=True)]
 
     def embed(self, rows: Tensor, ids: Tensor, *, all_occur: bool) -> Tensor:
         """Embeddings of pieces in every member.
@@ -67,18 +68,21 @@ class Vocabulary:
         own = look_up(rows, local.clamp(min=0))
         if all_occur:
             return own
-        return torch.where((local < 0).unsqueeze(-1), self.table[ids] * self.shrunk, own)
+        shrunk = torch.tensor(self.shrunk or [1.0], device=ids.device).view(-1, 1, 1, 1)
+        return torch.where((local < 0).unsqueeze(-1), self.table[ids] * shrunk, own)
 
-    def whole(self, rows: Tensor) -> Tensor:
+    def whole(self, rows: Tensor, member: int) -> Tensor:
         """The whole table of one member.
 
         Args:
             rows: The member's own rows, (rows, width).
+            member: Which one it is.
 
         Returns:
             (vocabulary, width).
         """
-        return (self.table * self.shrunk).index_copy(0, self.ids, rows)
+        shrunk = self.shrunk[member] if self.shrunk else 1.0
+        return (self.table * shrunk).index_copy(0, self.ids, rows)
 
 
 def look_up(tables: Tensor, ids: Tensor) -> Tensor:

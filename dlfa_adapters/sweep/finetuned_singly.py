@@ -1,32 +1,38 @@
 """A training of a sweep by itself, through `training.train`: for encoders and tunings that are not stacked."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from dlfa_adapters.frozen import HeadSpec
 from dlfa_adapters.frozen.kept import Epoch
+from dlfa_adapters.frozen.optimizer import Rate
 from dlfa_adapters.runs.folder import remove_run
 from dlfa_adapters.sweep.ensemble_batches import Batch
 from dlfa_adapters.sweep.ensemble_predict import Questions
 from dlfa_adapters.sweep.ensemble_training import TrainedMember
 from dlfa_adapters.sweep.finetuned_ranks import alone
 from dlfa_adapters.sweep.prepare import Prepared
+from dlfa_adapters.sweep.rate_files import Job
 from dlfa_adapters.training import Plan, train
 from dlfa_adapters.training.checkpoints import remove_work
+from dlfa_adapters.training.dataset import Examples
 
 
-def train_singly(prepared: Prepared, spec: HeadSpec, folder: Path, on_step: Callable[[int], None]) -> TrainedMember:
-    """Train one model, and score it after each epoch on every language.
+def train_singly(
+    prepared: Prepared, job: Job, folder: Path, on_step: Callable[[int], None], *, targets: bool = True
+) -> TrainedMember:
+    """Train one model, and score it after each epoch.
 
     Args:
         prepared: The sweep.
-        spec: The head, with the seed of the training.
+        job: The head, with the seed of the training, and the learning rates.
         folder: Where its checkpoints and its run are while it lasts; both are deleted.
         on_step: Called with 1 after each step.
+        targets: Whether to score the target languages, after each epoch.
 
     Returns:
         The model's scores, without weights.
@@ -35,9 +41,12 @@ def train_singly(prepared: Prepared, spec: HeadSpec, folder: Path, on_step: Call
         NotFiniteError: If the training diverges.
     """
     request, settings = prepared.request, prepared.settings
-    watcher = _Watcher(prepared, on_step)
+    spec, rates = job
+    watcher = _Watcher(prepared, on_step, prepared.targets if targets else {})
     head = {name: value for name, value in asdict(spec).items() if name != "name"}
     options = {**settings.as_dict(), **head, "fuse_layer": spec.fuse_layer or None}
+    options |= {"learning_rate": rates.encoder, "learning_rates": (), "head_learning_rate": rates.head}
+    options |= {"head_learning_rates": (), "min_steps": 0}  # as long as the others
     try:
         with alone():
             run = train(
@@ -57,18 +66,25 @@ def train_singly(prepared: Prepared, spec: HeadSpec, folder: Path, on_step: Call
     finally:
         remove_run(folder)
         remove_work(folder)
-    member = TrainedMember(spec, watched=watcher.scores)
-    for number, score in enumerate(run.config["training"]["dev_scores"], 1):
-        epoch = Epoch(number, score, {}, watcher.counts[number - 1])
-        member.after_epoch(number, score, settings.within, lambda epoch=epoch: epoch)  # type: ignore[misc]
-    return member
+    scores = run.config["training"]["dev_scores"]
+    number = -(-int(run.config["training"]["best"].split()[-1]) // watcher.in_epoch)  # `step 12`
+    counts = watcher.counts[number - 1] if targets else {}
+    return TrainedMember(
+        spec,
+        Rate(rates.head, settings.weight_decay),
+        scores,
+        [math.inf] * len(scores),
+        watcher.scores,
+        [Epoch(number, scores[number - 1], {}, counts)],
+    )
 
 
 class _Watcher:
     """Looks at a model in training after each epoch."""
 
-    def __init__(self, prepared: Prepared, on_step: Callable[[int], None]) -> None:
-        self.prepared, self.on_step = prepared, on_step
+    def __init__(self, prepared: Prepared, on_step: Callable[[int], None], targets: Mapping[str, Examples]) -> None:
+        self.prepared, self.on_step, self.targets = prepared, on_step, targets
+        self.in_epoch = -(-len(prepared.train.rows) // prepared.settings.batch_size)
         self.scores: dict[str, list[float]] = {}
         self.counts: list[dict[str, Tensor]] = []
         self._questions: dict[str, Questions] = {}
@@ -83,8 +99,7 @@ class _Watcher:
             return
         self.on_step(done)
         self._steps += done
-        in_epoch = -(-len(self.prepared.train.rows) // self.prepared.settings.batch_size)
-        if self._steps % in_epoch == 0 or self._steps == total:
+        if self._steps % self.in_epoch == 0 or self._steps == total:
             self._look()
 
     def _look(self) -> None:
@@ -92,7 +107,7 @@ class _Watcher:
         if not self._questions:
             pad = self.prepared.encoder.tokenizer.pad_token_id or 0
             self._questions = {
-                language: Questions(examples, pad, model.device) for language, examples in self.prepared.targets.items()
+                language: Questions(examples, pad, model.device) for language, examples in self.targets.items()
             }
         model.eval()
         counts = {}

@@ -24,8 +24,8 @@ from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensor
 from dlfa_adapters.ground.whole import remove_drafts_of
 from dlfa_adapters.sweep.finetuned_files import RowFiles
 from dlfa_adapters.sweep.prepare import Prepared
-from dlfa_adapters.sweep.rate_files import Choices, choose_rates
-from dlfa_adapters.sweep.rates import Choice, Pair, pairs
+from dlfa_adapters.sweep.rate_files import Choices, Job
+from dlfa_adapters.sweep.rates import Attempt, Choice, Pair, pairs
 from dlfa_adapters.sweep.results import SweepRow
 from dlfa_adapters.sweep.saved import STATES, TRAININGS
 from dlfa_adapters.training.features import as_sentences, steps_of
@@ -72,8 +72,10 @@ def frozen_sweep(
     if missing:
         data = _states(prepared, folder / STATES, state_budget, note, report)
         specs = [prepared.specs[number] for number in missing]
-        chosen = _choose(prepared, files, specs, data, folder, report)
-        checkpoint = _checkpoint(prepared, specs, [chosen[spec].rates for spec in specs], folder)
+        choices = Choices(files, pairs(prepared.settings, frozen=True), prepared.settings.seed)
+        _try(prepared, choices, specs, data, folder, report)
+        jobs = [Job(spec, choices.of(spec).rates) for spec in specs]
+        checkpoint = _checkpoint(prepared, jobs, folder)
         trained = train_heads(
             specs,
             data.pop("train"),
@@ -81,14 +83,14 @@ def frozen_sweep(
             prepared.task.labels,
             scorer_for(prepared.task),
             **steps_of(prepared.settings),
-            rates=[_rate(prepared, chosen[spec].rates) for spec in specs],
+            rates=[_rate(prepared, job.rates) for job in jobs],
             watch={name.removeprefix("target-"): states for name, states in data.items()},
             checkpoint=checkpoint,
             on_progress=lambda done, total: report(f"Training {len(specs)} heads side by side", done, total),
         )
         for number, head in zip(missing, trained, strict=True):
             save_tensors(_weights(folder, files.key(number)), head.state_dict, {"head": head.spec.name})
-            files.write(number, _row(head, chosen[head.spec]))
+            files.write(number, _row(head, choices.of(head.spec)))
         for path in (checkpoint, before(checkpoint)):
             path.unlink(missing_ok=True)
     return [row for number in range(len(prepared.specs)) if (row := files.read(number)) is not None]
@@ -140,33 +142,32 @@ def _states(
     return {name: as_sentences(data[name], states[name]) for name in data}
 
 
-def _choose(
+def _try(
     prepared: Prepared,
-    files: RowFiles,
+    choices: Choices,
     specs: Sequence[HeadSpec],
     data: Mapping[str, TaggedStates],
     folder: Path,
     report: Progress,
-) -> dict[HeadSpec, Choice]:
-    """The rates of some heads; no target language is scored for them."""
-    choices = Choices(files, pairs(prepared.settings, frozen=True), prepared.settings.seed)
-
-    def attempt(heads: Sequence[HeadSpec], rates: Sequence[Pair]) -> list[TrainedHead]:
-        stage = f"Trying {len(choices.pairs)} learning rates for {len(heads) // len(choices.pairs)} heads"
-        checkpoint = _checkpoint(prepared, heads, rates, folder)
-        return train_heads(
-            heads,
-            data["train"],
-            data["dev"],
-            prepared.task.labels,
-            scorer_for(prepared.task),
-            **steps_of(prepared.settings),
-            rates=[_rate(prepared, pair) for pair in rates],
-            checkpoint=checkpoint,
-            on_progress=lambda done, total: report(stage, done, total),
-        )
-
-    return choose_rates(choices, specs, attempt)
+) -> None:
+    """Try the rates of some heads, where that has not been done; no target language is scored."""
+    jobs = [job for job in choices.jobs(specs) if choices.read(job) is None]
+    if not jobs:
+        return
+    stage = f"Trying {len(choices.pairs)} learning rates for {len({job.spec for job in jobs})} heads"
+    heads = train_heads(
+        [job.spec for job in jobs],
+        data["train"],
+        data["dev"],
+        prepared.task.labels,
+        scorer_for(prepared.task),
+        **steps_of(prepared.settings),
+        rates=[_rate(prepared, job.rates) for job in jobs],
+        checkpoint=_checkpoint(prepared, jobs, folder),
+        on_progress=lambda done, total: report(stage, done, total),
+    )
+    for job, head in zip(jobs, heads, strict=True):
+        choices.write(job, Attempt.of(head, job.rates))
 
 
 def _rate(prepared: Prepared, pair: Pair) -> Rate:
@@ -202,9 +203,9 @@ def _read_weights(folder: Path, key: str) -> dict[str, Tensor] | None:
         return None
 
 
-def _checkpoint(prepared: Prepared, heads: Sequence[HeadSpec], rates: Sequence[Pair], folder: Path) -> Path:
+def _checkpoint(prepared: Prepared, jobs: Sequence[Job], folder: Path) -> Path:
     """The file of the epochs that are done, by all that they depend on; files of other trainings are deleted."""
-    specs = [[asdict(spec), pair] for spec, pair in zip(heads, rates, strict=True)]
+    specs = [[asdict(job.spec), job.rates] for job in jobs]
     told = [prepared.encoder.describe(), prepared.data, prepared.settings.as_dict(), prepared.task.labels, specs]
     digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
     path = folder / TRAININGS / f"epoch-{digest}.safetensors"

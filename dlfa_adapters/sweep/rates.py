@@ -7,7 +7,6 @@ rates that were best on dev. No variant, the baseline least of all, is trained a
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, NamedTuple
 
 from dlfa_adapters.frozen import TrainedHead
@@ -36,13 +35,30 @@ class Attempt(NamedTuple):
 
     Attributes:
         rates: The rates.
-        dev: The best source dev score.
+        dev: The best source dev score; minus infinity if the training has diverged.
         loss: The dev loss of that epoch, infinite where it is not known.
     """
 
     rates: Pair
     dev: float
     loss: float
+
+    def to_dict(self) -> dict[str, float | None]:
+        """For a JSON file, which knows no infinity."""
+        return {**self.rates._asdict(), "dev": finite_or_none(self.dev), "loss": finite_or_none(self.loss)}
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> "Attempt":
+        """What `to_dict` has written down."""
+        dev, loss = told["dev"], told["loss"]
+        pair = Pair(told["head"], told["encoder"])
+        return cls(pair, -math.inf if dev is None else dev, math.inf if loss is None else loss)
+
+    @classmethod
+    def of(cls, head: TrainedHead, rates: Pair) -> "Attempt":
+        """What a training says of its rates."""
+        score, negative_loss = head.quality
+        return cls(rates, score, -negative_loss)
 
 
 @dataclass(frozen=True)
@@ -70,47 +86,29 @@ class Choice:
 
     def to_dict(self) -> dict[str, Any]:
         """For a JSON file."""
-        tried = [
-            {
-                **attempt.rates._asdict(),
-                "dev": attempt.dev,
-                "loss": attempt.loss if math.isfinite(attempt.loss) else None,
-            }
-            for attempt in self.tried
-        ]
-        head = None if math.isnan(self.rates.head) else self.rates.head
-        return {"head": head, "encoder": self.rates.encoder, "tried": tried}
+        told = {"head": finite_or_none(self.rates.head), "encoder": self.rates.encoder}
+        return {**told, "tried": [attempt.to_dict() for attempt in self.tried]}
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> "Choice":
         """What `to_dict` has written down."""
-        tried = [
-            Attempt(
-                Pair(each["head"], each["encoder"]), each["dev"], math.inf if each["loss"] is None else each["loss"]
-            )
-            for each in told["tried"]
-        ]
-        return cls(Pair(math.nan if told["head"] is None else told["head"], told["encoder"]), tuple(tried))
+        head = math.nan if told["head"] is None else told["head"]
+        return cls(Pair(head, told["encoder"]), tuple(map(Attempt.from_dict, told["tried"])))
 
 
 UNKNOWN = Choice(Pair(math.nan))
 """Of a training that was written down before rates were."""
 
 
-def _or_inf(value: float | None) -> float:
-    return math.inf if value is None else value
+def finite_or_none(value: float) -> float | None:
+    """A number for a JSON file."""
+    return value if math.isfinite(value) else None
 
 
 def choose(attempts: Sequence[Attempt]) -> Choice:
     """The best of several attempts on source dev."""
     best = max(attempts, key=lambda attempt: (attempt.dev, -attempt.loss))
     return Choice(best.rates, tuple(attempts))
-
-
-def attempt_of(head: TrainedHead, rates: Pair) -> Attempt:
-    """What a training says of its rates."""
-    score, negative_loss = head.quality
-    return Attempt(rates, score, -negative_loss)
 
 
 def pairs(settings: Settings, *, frozen: bool) -> list[Pair]:
@@ -120,6 +118,10 @@ def pairs(settings: Settings, *, frozen: bool) -> list[Pair]:
         settings: Resolved ones.
         frozen: Whether the encoder is.
     """
-    heads = settings.head_learning_rates or (settings.head_learning_rate or 1e-3,)
-    encoders = (None,) if frozen else settings.learning_rates or (settings.learning_rate,)
-    return [Pair(head, encoder) for head, encoder in product(sorted(heads), sorted(encoders, key=lambda x: x or 0.0))]
+    heads = sorted(settings.head_learning_rates or (settings.head_learning_rate or 1e-3,))
+    if frozen:
+        return [Pair(head) for head in heads]
+    encoders = sorted(settings.learning_rates or (settings.learning_rate or 0.0,))
+    if settings.head_learning_rates is None:  # the head's rate is the encoder's
+        return [Pair(rate, rate) for rate in encoders]
+    return [Pair(head, encoder) for head in heads for encoder in encoders]

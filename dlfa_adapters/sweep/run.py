@@ -28,6 +28,7 @@ from dlfa_adapters.training.distributed import device_name, is_main, world_size
 from dlfa_adapters.training.early import check_options
 from dlfa_adapters.training.plan import Source
 from dlfa_adapters.training.settings import make_settings, resolve
+from dlfa_adapters.training.steps import few_steps
 from dlfa_adapters.tuning import get_tuning
 
 logger = logging.getLogger(__name__)
@@ -161,6 +162,8 @@ def run_sweep(
         begin(prepared, restart)
     if on_start is not None:
         on_start(prepared)
+    if is_main() and (said := few_steps(settings, len(prepared.train.rows))):
+        note(said)
     began = time.monotonic()
     if method.on_states:
         rows = frozen_sweep(prepared, folder, state_budget=state_budget, note=note, progress=progress)

@@ -33,12 +33,19 @@ def several_rates(options: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def rates_to_try(settings: "Settings", defaults: "Defaults") -> tuple[float, ...]:
-    """Rates of the head that a training tries: what is given, or where no rate is, what the tuning has; () for none."""
+def rates_to_try(settings: "Settings", defaults: "Defaults") -> tuple[float, ...] | None:
+    """Rates of the head that a training tries: what is given, or where no rate is, what the tuning has; () for none.
+
+    None stands for the encoder's, where several of those are tried, no rate of the head is given, and the tuning has
+    one for both.
+    """
     if settings.head_learning_rates is not None:
         return settings.head_learning_rates
-    given = settings.head_learning_rate or settings.learning_rate
-    return () if given else defaults.head_learning_rates
+    if settings.head_learning_rate:
+        return ()
+    if settings.learning_rates and defaults.learning_rate == defaults.head_learning_rate:
+        return None
+    return () if settings.learning_rate else defaults.head_learning_rates
 
 
 def check_rates(settings: "Settings", tuning: "Tuning") -> None:

@@ -71,3 +71,19 @@ def told(before: Settings, after: Settings, rows: int, items: str, *, plateau: b
         f"{items}, batch {after.batch_size}: {after.epochs} epochs for {after.steps(rows)} steps instead of "
         f"{before.epochs}; --epochs N or --min-steps N says otherwise."
     ]
+
+
+def few_steps(settings: Settings, rows: int) -> str | None:
+    """What a user is told whose sweep has fewer steps than a training would have; None where it has enough.
+
+    Args:
+        settings: Resolved ones.
+        rows: Rows of the training data.
+    """
+    longer = least_steps(settings, rows, plateau=False)
+    if longer.epochs == settings.epochs:
+        return None
+    return (
+        f"{settings.steps(rows)} steps may be too few to tell heads apart: dlfa train would take {longer.steps(rows)}; "
+        f"type --epochs {longer.epochs}."
+    )

@@ -8,11 +8,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from dlfa_adapters.evaluation.load import load_run
 from dlfa_adapters.evaluation.tagger import Tagger
+from dlfa_adapters.frozen import HeadSpec
 from dlfa_adapters.sweep.ensemble_batches import DeviceRows
 from dlfa_adapters.sweep.ensemble_optimizer import EnsembleOptimizer
 from dlfa_adapters.sweep.ensemble_predict import Questions, in_precision
 from dlfa_adapters.sweep.ensemble_start import start_ensemble
 from dlfa_adapters.sweep.ensemble_training import _epochs, rates, train_ensemble
+from dlfa_adapters.sweep.rates import Pair
 from dlfa_adapters.training import train
 
 CPU = torch.device("cpu")
@@ -41,22 +43,27 @@ def trained(sweep, specs, settings=None, **options):
     ), ensemble
 
 
+PAIRS = [Pair(3e-2, 1e-2), Pair(3e-3, 1e-2), Pair(1e-2, 3e-3), Pair(1e-2, 1e-2), Pair(3e-3, 3e-3)]
+
+
 @pytest.fixture(scope="module")
 def together(sweep):
-    return trained(sweep, SPECS)[0]
+    return trained(sweep, SPECS, pairs=PAIRS)[0]
 
 
 @pytest.fixture(scope="module")
 def alone(still, tmp_path_factory):
-    """alone(spec): the run that `train` makes."""
+    """alone(spec): the run that `train` makes at the rates of the spec."""
     runs = {}
 
     def run(spec):
+        pair = PAIRS[SPECS.index(spec)]
+        rates = {"learning_rate": pair.encoder, "head_learning_rate": pair.head}
         if spec.name not in runs:
             runs[spec.name] = train(
                 "ner", train_data=NER, dev_data=DEV, language="en", model=still, tuning="full",
                 out=tmp_path_factory.mktemp("alone") / "run", fusion=spec.fusion, fuse_layer=spec.fuse_layer or None,
-                gate=spec.gate, norm=spec.norm, seed=spec.seed, **OPTIONS,
+                gate=spec.gate, norm=spec.norm, seed=spec.seed, **{**OPTIONS, **rates},
             )  # fmt: skip
         return runs[spec.name]
 
@@ -136,15 +143,27 @@ def test_the_row_of_padding_learns_nothing(sweep):
         losses.sum().backward()
         optimizer.step(losses.detach())
     after, row = ensemble.encoder.leaves["words"].detach(), ensemble.encoder.vocabulary.row(0)
-    assert ensemble.encoder.vocabulary.shrunk < 1
-    torch.testing.assert_close(after[:, row], before[:, row] * ensemble.encoder.vocabulary.shrunk)
-    assert not torch.allclose(after[:, row + 1 :], before[:, row + 1 :] * ensemble.encoder.vocabulary.shrunk)
+    shrunk = ensemble.encoder.vocabulary.shrunk[0]
+    assert shrunk < 1
+    torch.testing.assert_close(after[:, row], before[:, row] * shrunk)
+    assert not torch.allclose(after[:, row + 1 :], before[:, row + 1 :] * shrunk)
+
+
+def test_heads_of_one_architecture_need_not_be_neighbours(sweep):
+    """Those are computed together, and their logits come back in the order of the members."""
+    specs = [SPECS[1], SPECS[0], HeadSpec(name="D_1", fuse_layer=(1,)), SPECS[3], HeadSpec(name="D_3", fuse_layer=(3,))]
+    [batch] = DeviceRows(sweep.train.rows, 0, CPU).batches([[0, 3]])
+    ensemble = ensemble_of(sweep, specs)
+    assert len(ensemble.heads.groups) == 3
+    found = ensemble.logits(batch, training=False)
+    for member, spec in enumerate(specs):
+        torch.testing.assert_close(found[member], ensemble_of(sweep, [spec]).logits(batch, training=False)[0])
 
 
 def test_clipping_changes_the_result(sweep, together):
     from dataclasses import replace
 
-    [free] = trained(sweep, SPECS[:1], replace(sweep.settings, max_grad_norm=0.0))[0]
+    [free] = trained(sweep, SPECS[:1], replace(sweep.settings, max_grad_norm=0.0), pairs=PAIRS[:1])[0]
     moved = free.state_dict["classifier.weight"] - together[0].state_dict["classifier.weight"]
     assert moved.abs().max() > 1e-3
 
@@ -154,7 +173,7 @@ def test_one_that_diverges_takes_nobody_along(sweep, together):
     with torch.no_grad():
         ensemble.encoder.leaves["up.weight"][1, 0, 0, 0] = torch.inf
     rows, dev = DeviceRows(sweep.train.rows, 0, CPU), Questions(sweep.dev, 0, CPU)
-    found = train_ensemble(ensemble, rows, dev, {}, sweep.settings, keep_weights=True)
+    found = train_ensemble(ensemble, rows, dev, {}, sweep.settings, pairs=PAIRS[:3], keep_weights=True)
     assert [member.diverged for member in found] == [0, 1, 0]
     for i in (0, 2):
         assert found[i].dev_scores == together[i].dev_scores

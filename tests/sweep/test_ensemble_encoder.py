@@ -43,15 +43,15 @@ def test_rows_that_no_member_has_shrink_as_weight_decay_shrinks_them():
     vocabulary = Vocabulary(table, [3, 7, 3], [1])
     assert vocabulary.ids.tolist() == [1, 3, 7]
     rows = vocabulary.start().expand(2, 3, 4) + torch.tensor([1.0, 2.0]).view(2, 1, 1)  # members have moved
-    vocabulary.decay(0.5)
-    vocabulary.decay(0.8)
+    vocabulary.decay([0.5, 1.0])
+    vocabulary.decay([0.8, 0.9])
     found = vocabulary.embed(rows, torch.tensor([[7, 2]]), all_occur=False)
-    for member in range(2):
+    for member, left in ((0, 0.4), (1, 0.9)):
         torch.testing.assert_close(found[member, 0, 0], table[7] + member + 1)
-        torch.testing.assert_close(found[member, 0, 1], 0.4 * table[2])
-        whole = vocabulary.whole(rows[member])
+        torch.testing.assert_close(found[member, 0, 1], left * table[2])
+        whole = vocabulary.whole(rows[member], member)
         torch.testing.assert_close(whole[[1, 3, 7]], table[[1, 3, 7]] + member + 1)
-        torch.testing.assert_close(whole[[0, 2, 4, 5, 6, 8, 9]], 0.4 * table[[0, 2, 4, 5, 6, 8, 9]])
+        torch.testing.assert_close(whole[[0, 2, 4, 5, 6, 8, 9]], left * table[[0, 2, 4, 5, 6, 8, 9]])
 
 
 def test_dropout_is_drawn_for_each_member_and_only_in_training(tiny_model, batch):

@@ -8,10 +8,12 @@ from finetuned_data import prepared, still_folder
 from safetensors.numpy import load_file, save_file
 
 import dlfa_adapters.sweep.finetuned as module
+import dlfa_adapters.sweep.finetuned_work as work
 from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.sweep.finetuned import finetuned_sweep
 from dlfa_adapters.sweep.finetuned_files import RowFiles
 from dlfa_adapters.sweep.finetuned_memory import bytes_per_member, how_many_at_once
+from dlfa_adapters.sweep.rates import Pair, pairs
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +66,69 @@ def test_one_after_another_gives_the_same_rows(one_seed, first_rows, tmp_path):
     assert sorted(path.name for path in tmp_path.glob("*run-*")) == []  # neither run folders nor checkpoints stay
 
 
+def test_another_seed_sees_the_batches_that_train_gives_it(sweep, rows, tmp_path):
+    """Also the order of the batches is of the seed, so the second one stands beside the run alone that has it."""
+    second = dataclasses.replace(sweep, specs=[spec for spec in sweep.specs if spec.seed == 1][:1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "why_not_stackable", lambda model: "because")
+        alone = finetuned_sweep(second, tmp_path)
+    assert_same(alone, [row for row in rows if row.spec == second.specs[0]])
+
+
+TRIED = {"learning_rate": None, "learning_rates": (1e-2, 1e-6), "head_learning_rates": (3e-2, 1e-2)}
+
+
+@pytest.fixture(scope="module")
+def tried(still, tmp_path_factory):
+    """A sweep that tries two rates of the encoder with two of the head."""
+    sweep, told = prepared(still, tmp_path_factory.mktemp("out"), seeds=2, **TRIED), []
+    return sweep, finetuned_sweep(sweep, sweep.out / "rows", at_once=5, note=told.append), told
+
+
+def test_each_model_learns_at_the_pair_of_rates_that_is_best_for_it_on_source_dev(tried, still, tmp_path):
+    sweep, found, told = tried
+    assert told == ["Trying learning rates: 12 runs, 4 at once.", "6 runs, 3 at once."]
+    alone = {}
+    for pair in pairs(sweep.settings, frozen=False):
+        one = prepared(still, tmp_path / "out", learning_rate=pair.encoder, head_learning_rate=pair.head)
+        alone[pair] = {row.spec.name: row for row in finetuned_sweep(one, tmp_path / f"{pair.head}{pair.encoder}")}
+    assert len(alone) == 4
+    for row in found:
+        at = {pair: rows[row.spec.name] for pair, rows in alone.items()}
+        assert {attempt.rates: attempt.dev for attempt in row.rates.tried} == {
+            pair: pytest.approx(other.dev_score) for pair, other in at.items()
+        }
+        best = max(at, key=lambda pair: (at[pair].dev_score, -at[pair].loss))
+        assert row.rates.rates == best
+        if row.spec.seed == 0:
+            assert row.dev == pytest.approx(at[best].dev)
+            assert row.languages["de"] == pytest.approx(at[best].languages["de"])
+
+
+def test_what_was_tried_is_not_tried_again(tried, still, monkeypatch):
+    sweep, found, _ = tried
+    more, trained, start = prepared(still, sweep.out, seeds=3, **TRIED), [], work.start_ensemble
+    monkeypatch.setattr(work, "start_ensemble", lambda *args: trained.extend(args[1]) or start(*args))
+    again = finetuned_sweep(more, sweep.out / "rows", at_once=5)
+    assert [(spec.name, spec.seed) for spec in trained] == [("last", 2), ("D_2", 2), ("D_3", 2)]
+    rates = {row.spec.name: row.rates for row in found}
+    assert {row.spec.name: row.rates for row in again} == rates
+
+
+def test_one_after_another_they_are_tried_too(still, tmp_path):
+    """Also a rate at which the training diverges; then the other one is taken."""
+    sweep = prepared(still, tmp_path / "out", "freeze:1", learning_rates=(1e-2, 1e30), learning_rate=None)
+    sweep.specs[:] = sweep.specs[:2]
+    for row in finetuned_sweep(sweep, tmp_path / "rows"):
+        assert row.rates.rates == Pair(1e-2, 1e-2)
+        assert [attempt.loss for attempt in row.rates.tried] == [float("inf")] * 2
+        assert row.rates.tried[1].dev == -float("inf")
+
+
 def test_runs_of_one_seed_stand_side_by_side(sweep, rows, tmp_path, monkeypatch):
     stacks = []
-    start = module.start_ensemble
-    monkeypatch.setattr(module, "start_ensemble", lambda *args: stacks.append(args[1]) or start(*args))
+    start = work.start_ensemble
+    monkeypatch.setattr(work, "start_ensemble", lambda *args: stacks.append(args[1]) or start(*args))
     notes, steps = [], []
     found = finetuned_sweep(sweep, tmp_path, at_once=2, note=notes.append, progress=lambda *step: steps.append(step))
     assert [[(spec.name, spec.seed) for spec in stack] for stack in stacks] == [
@@ -86,8 +147,8 @@ def test_what_is_finished_is_not_trained_again(one_seed, first_rows, tmp_path, m
     # written for another sweep
     save_file(load_file(other), other, metadata={"row": '{"identity": "0", "epoch": 1, "dev": [1], "languages": {}}'})
     trained = []
-    start = module.start_ensemble
-    monkeypatch.setattr(module, "start_ensemble", lambda *args: trained.extend(args[1]) or start(*args))
+    start = work.start_ensemble
+    monkeypatch.setattr(work, "start_ensemble", lambda *args: trained.extend(args[1]) or start(*args))
     notes = []
     assert_same(finetuned_sweep(one_seed, tmp_path, at_once=3, note=notes.append), first_rows)
     assert sorted(one_seed.specs.index(spec) for spec in trained) == [1, 2]
@@ -102,7 +163,7 @@ def test_what_is_finished_is_not_trained_again(one_seed, first_rows, tmp_path, m
 
 def test_a_stack_that_is_too_large_is_halved(one_seed, first_rows, tmp_path, monkeypatch):
     sizes = []
-    train = module.train_ensemble
+    train = work.train_ensemble
 
     def small_memory(ensemble, *args, **options):
         sizes.append(len(ensemble))
@@ -110,20 +171,20 @@ def test_a_stack_that_is_too_large_is_halved(one_seed, first_rows, tmp_path, mon
             raise torch.OutOfMemoryError("out of memory")
         return train(ensemble, *args, **options)
 
-    monkeypatch.setattr(module, "train_ensemble", small_memory)
+    monkeypatch.setattr(work, "train_ensemble", small_memory)
     assert_same(finetuned_sweep(one_seed, tmp_path, at_once=3), first_rows)
     assert sizes == [3, 1, 2, 1, 1]
 
 
 def test_a_run_that_diverges_is_named_and_the_others_stay(one_seed, first_rows, tmp_path, monkeypatch):
-    train = module.train_ensemble
+    train = work.train_ensemble
 
     def with_one_bad(ensemble, *args, **options):
         with torch.no_grad():
             ensemble.encoder.leaves["up.weight"][1, 0, 0, 0] = torch.nan
         return train(ensemble, *args, **options)
 
-    monkeypatch.setattr(module, "train_ensemble", with_one_bad)
+    monkeypatch.setattr(work, "train_ensemble", with_one_bad)
     with pytest.raises(RunError, match=r"in D_2 \(seed 0: from step 1 on\); the other runs"):
         finetuned_sweep(one_seed, tmp_path, at_once=3)
     monkeypatch.undo()

@@ -22,7 +22,7 @@ LANGUAGES = ("en", "de", "sw")
 LENGTHS = {"en": [4, 3], "de": [5, 1, 4], "sw": [2, 8]}
 
 
-TRIED = (Attempt(Pair(0.001), 60.0, 1.0), Attempt(Pair(0.01), 66.0, 1.0))
+TRIED = (Attempt(Pair(0.001), 60.0, 1.0), Attempt(Pair(0.01), 66.0, np.inf))
 
 
 def row(name, seed, right, layers=(), dev=(50.0, 60.0), **spec):
@@ -195,6 +195,11 @@ def test_rows_of_text(result, table):
     assert found[0][6] == ""
     assert language_header(table.lines) == ["", "last", "D_1", "D_2"]
     assert language_rows(table, table.lines)[2] == ["sw", "40.0", "65.0", "40.0"]
+
+
+def test_all_of_it_is_json(table):
+    told = json.loads(json.dumps(table.to_dict(), allow_nan=False))
+    assert told["lines"][1]["rates"]["tried"][1] == {"head": 0.01, "encoder": None, "dev": 66.0, "loss": None}
 
 
 def test_the_notes_say_what_must_be_known(result, table):
