@@ -26,6 +26,7 @@ for folder in sys.argv[2:]:
     print(folder, float((whole(**batch).logits - expected["adapter"]).abs().max()),
         float((bare(**batch).logits - expected["head"]).abs().max()), json.dumps(bare.get_labels()))
 """
+NEAR = {"atol": 1e-6, "rtol": 1e-6}  # sums may be taken in another order where weights lie elsewhere in memory
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,7 @@ def test_save_head_load_head(family, trained, batch):
         model = AutoAdapterModel.from_pretrained(folder / "encoder")
         model.load_head(str(folder / "head"), load_as=name)
         assert model.active_head == (name or "tags")
-        assert torch.equal(model(**batch).logits, expected["head"])
+        torch.testing.assert_close(model(**batch).logits, expected["head"], **NEAR)
         assert model.get_labels() == list(NAMES.values())
 
 
@@ -88,7 +89,7 @@ def test_save_adapter_load_adapter(family, trained, batch):
         model = AutoAdapterModel.from_pretrained(folder / "encoder")
         model.load_adapter(str(folder / "adapter"), load_as=name, set_active=True)
         assert model.active_head == (name or "tags")
-        assert torch.equal(model(**batch).logits, expected["adapter"])
+        torch.testing.assert_close(model(**batch).logits, expected["adapter"], **NEAR)
         assert model.config.id2label == NAMES
 
 
@@ -96,9 +97,9 @@ def test_save_pretrained_from_pretrained(family, trained, batch):
     folder, expected = trained(family, batch)
     model = AutoAdapterModel.from_pretrained(folder / "model")
     model.set_active_adapters("tags")
-    assert torch.equal(model(**batch).logits, expected["adapter"])
+    torch.testing.assert_close(model(**batch).logits, expected["adapter"], **NEAR)
     model.set_active_adapters(None)
-    assert torch.equal(model(**batch).logits, expected["head"])
+    torch.testing.assert_close(model(**batch).logits, expected["head"], **NEAR)
     assert model.config.id2label == NAMES
 
 
@@ -109,7 +110,7 @@ def test_in_a_new_process(families, trained, batch):
     assert result.returncode == 0, result.stderr
     lines = [line.split(" ", 3) for line in result.stdout.splitlines()]
     assert [line[0] for line in lines] == folders
-    assert all(line[1:3] == ["0.0", "0.0"] for line in lines)
+    assert all(float(difference) < NEAR["atol"] for line in lines for difference in line[1:3])
     assert all(json.loads(line[3]) == list(NAMES.values()) for line in lines)
 
 
