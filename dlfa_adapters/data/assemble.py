@@ -128,7 +128,8 @@ def assemble(
     unknown = {label: n for label, n in labels.items() if task is not None and label not in task.labels}
     if unknown and task is not None and warn_unknown:
         names = ", ".join(f"{label} ({n})" for label, n in unknown.items())
-        message = f"{notes.path}: labels that {task.name} does not know: {names}; they are kept and count as errors"
+        fate = "" if split == "train" else "; they are kept and count as errors"
+        message = f"{notes.path}: labels that {task.name} does not know: {names}{fate}"
         notes.warn(None, "unknown_labels", message)
     dataset = _dataset(rows, kind, notes)
     account = {"source": str(notes.path), "dropped": dict(notes.dropped), "unknown_labels": unknown}
