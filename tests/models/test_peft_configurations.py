@@ -95,11 +95,15 @@ def test_a_prefix_acts_and_its_mask_does_not_reach_the_fusion(tagger, pieces):
     assert (with_prefix(1) - expected).abs().max() > 1e-3
 
 
-@pytest.mark.parametrize("kind", ["albert", "deberta-v2", "distilbert"])
-def test_encoders_that_take_no_prefix(kind, tagger, pieces, sgd):
-    model = get_peft_model(tagger(kind), PrefixTuningConfig(task_type="TOKEN_CLS", num_virtual_tokens=3))
-    with pytest.raises(UnsupportedModelError, match=f"'{kind}' of Transformers takes none; type lora_config"):
-        sgd(model, pieces, 1)
+def test_prefixes_in_every_family(family, tagger, pieces, sgd):
+    model = get_peft_model(tagger(family), PrefixTuningConfig(task_type="TOKEN_CLS", num_virtual_tokens=3))
+    if family in ("albert", "deberta", "deberta-v2", "distilbert"):
+        with pytest.raises(UnsupportedModelError, match=f"'{family}' of Transformers takes none; type lora_config"):
+            sgd(model, pieces, 1)
+        return
+    gradients = sgd(model, pieces, 1)
+    assert {name.split(".")[0] for name, value in gradients.items() if value.any()} == {"prompt_encoder", "base_model"}
+    assert any("modules_to_save.default.fusion" in name for name in gradients)
 
 
 def test_sizes_are_told_and_not_saved(tagger, tmp_path):
