@@ -9,6 +9,7 @@ all.
 
 import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 
@@ -108,7 +109,7 @@ def main() -> None:
     batches = [list(range(32 * i, 32 * i + 32)) for i in range(args.rounds)]
     rows = []
     for group in args.groups:
-        heads = specs(group, args.seeds)
+        heads = [replace(spec, seed=seed) for spec in specs(group) for seed in range(args.seeds)]
         (ours, stacks), (theirs, modules) = stacked(heads, data, batches), one_by_one(heads, data, batches)
         times = in_turn({"stacked": ours, "alone": theirs}, args.rounds, device=device)
         kinds = len({spec.architecture for spec in heads})

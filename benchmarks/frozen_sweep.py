@@ -17,10 +17,12 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import torch
+from frozen_sweep_tables import print_heads
 
 from dlfa_adapters.data.readers import read_file
 from dlfa_adapters.frozen import HeadSpec, TaggedStates, encode_tagged, train_heads
@@ -113,6 +115,7 @@ def main() -> None:
     states = round(time.perf_counter() - start, 1)
     print(f"{len(train.words)} training sentences, {len(tests)} languages, states in {states} s", flush=True)
 
+    results: list[dict[str, Any]] = []
     for group in args.groups:
         start, variants = time.perf_counter(), specs(group)
         trials = []
@@ -152,12 +155,15 @@ def main() -> None:
                     "rate": head.rate.learning_rate,
                     "epoch": head.epoch,
                     "dev": [round(x, 2) for x in head.dev_scores],
+                    "losses": [round(x, 4) if isfinite(x) else None for x in head.dev_losses],
                     "languages": {language: [round(x, 2) for x in xs] for language, xs in head.watched.items()},
                 }
                 for head in heads
             ],
         }
         Path(args.out.replace("{group}", group)).write_text(json.dumps(result) + "\n", "utf-8")
+        results.append(result)
+    print_heads(results)
 
 
 def at_once(items: list[Any], size: int) -> Iterator[list[Any]]:

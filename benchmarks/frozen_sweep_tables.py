@@ -1,31 +1,43 @@
 """Tables (Markdown, on stdout) and plots of what `frozen_sweep.py` wrote.
 
-    python benchmarks/frozen_sweep_tables.py docs/results/raw/ner-core.json docs/results/raw/ner-controls.json \
-        --plots docs/results/ner
+    python benchmarks/frozen_sweep_tables.py docs/results/raw/ner-*.json --plots docs/results/ner
 
-Scores are means over the target languages, English left out; `±` is the standard deviation over seeds.
+Scores are means over the target languages, English left out; `±` is the standard deviation over seeds. `!` behind a
+learning rate: it is the lowest or the highest that was tried.
 """
 
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
 Head = dict[str, Any]
+Result = dict[str, Any]
 Rule = Callable[[Head], int]
 
+POINTS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+"""Of the rules that stop at the first epoch within so many points of the best English dev score."""
 
-def target_mean(head: Head, epoch: int) -> float:
-    """Mean over the target languages after an epoch (from 0)."""
-    return fmean(scores[epoch] for language, scores in head["languages"].items() if language != "en")
+FOUND_ON = "core"
+"""The group of heads on which the number of points is chosen, with one half of the languages."""
+
+
+def targets(head: Head) -> list[str]:
+    """The target languages, by name."""
+    return sorted(language for language in head["languages"] if language != "en")
+
+
+def target_mean(head: Head, epoch: int, languages: Collection[str] | None = None) -> float:
+    """Mean over target languages, all if none are named, after an epoch (from 0)."""
+    return fmean(head["languages"][language][epoch] for language in languages or targets(head))
 
 
 def best_dev(head: Head) -> int:
-    """The epoch that is best on English dev."""
-    return max(range(len(head["dev"])), key=head["dev"].__getitem__)
+    """The epoch that was kept: the best on English dev, and among equal ones the one of the lowest dev loss."""
+    return int(head["epoch"]) - 1
 
 
 def within(points: float) -> Rule:
@@ -33,32 +45,21 @@ def within(points: float) -> Rule:
     return lambda head: next(e for e, score in enumerate(head["dev"]) if score >= max(head["dev"]) - points)
 
 
-def oracle(head: Head) -> int:
-    """The epoch that is best on the target languages, which needs their labels."""
-    return max(range(len(head["dev"])), key=lambda epoch: target_mean(head, epoch))
-
-
-RULES: dict[str, Rule] = {
-    "epoch 1": lambda head: 0,
-    "epoch 2": lambda head: 1,
-    "epoch 3": lambda head: 2,
-    "best on English dev": best_dev,
-    "first within 1 point of it": within(1),
-    "first within 2 points of it": within(2),
-    "best on the targets (not allowed)": oracle,
-}
-
-
-def by_name(results: list[dict[str, Any]]) -> dict[str, list[Head]]:
+def by_name(results: list[Result]) -> dict[str, list[Head]]:
     """Heads that differ in the seed alone, together; of a head that is in several files, the first."""
-    heads: dict[str, Head] = {}
+    groups: dict[str, list[Head]] = defaultdict(list)
+    seen = set()
     for result in results:
         for head in result["heads"]:
-            heads.setdefault(head["name"], head)
-    groups = defaultdict(list)
-    for name, head in heads.items():
-        groups[name.split(" | ")[0]].append(head)
+            if (key := (head["name"], head["seed"])) not in seen:
+                seen.add(key)
+                groups[head["name"]].append(head)
     return dict(groups)
+
+
+def group_of(result: Result) -> str:
+    """The group of heads that a file holds."""
+    return str(result["arguments"]["groups"][0])
 
 
 def spread(values: list[float]) -> str:
@@ -66,31 +67,70 @@ def spread(values: list[float]) -> str:
     return f"{fmean(values):.1f} ± {stdev(values):.1f}" if len(values) > 1 else f"{values[0]:.1f}"
 
 
-def print_heads(groups: dict[str, list[Head]]) -> None:
-    """One row a head: targets and English at the epoch that is best on English dev, and the difference to `last`."""
+def rate(name: str, heads: list[Head], results: list[Result]) -> str:
+    """The learning rate of a head, marked where it is at an end of what was tried."""
+    tried = next((list(map(float, r["trials"][name])) for r in results if name in r.get("trials", {})), [])
+    own = heads[0]["rate"]
+    return f"{own:g}" + ("!" if len(tried) > 1 and own in (min(tried), max(tried)) else "")
+
+
+def print_heads(results: list[Result]) -> None:
+    """One row a head: its rate, targets and English at the epoch that was kept, and the difference to `last`."""
+    groups = by_name(results)
     base = groups.get("last")
-    print("| head | seeds | targets | English | against `last` |\n|---|---|---|---|---|")
+    print("| head | rate | epoch | dev | targets | English | against `last` |\n|---|---|---|---|---|---|---|")
     for name, heads in groups.items():
-        targets = [target_mean(head, best_dev(head)) for head in heads]
+        scores = [target_mean(head, best_dev(head)) for head in heads]
         english = [head["languages"]["en"][best_dev(head)] for head in heads]
+        dev = [head["dev"][best_dev(head)] for head in heads]
         against = ""
         if base and name != "last":
-            paired = [target - target_mean(b, best_dev(b)) for target, b in zip(targets, base, strict=False)]
-            against = f"{fmean(paired):+.1f}"
-        print(f"| {name} | {len(heads)} | {spread(targets)} | {spread(english)} | {against} |")
+            of_base = {b["seed"]: target_mean(b, best_dev(b)) for b in base}
+            paired = [s - of_base[h["seed"]] for s, h in zip(scores, heads, strict=True) if h["seed"] in of_base]
+            against = f"{fmean(paired):+.1f}" if paired else ""
+        cells = [rate(name, heads, results), f"{fmean(head['epoch'] for head in heads):.1f}", f"{fmean(dev):.1f}"]
+        print(f"| {name} | {' | '.join(cells)} | {spread(scores)} | {spread(english)} | {against} |")
 
 
-def print_rules(groups: dict[str, list[Head]]) -> None:
-    """What each stopping rule gives on the targets, over all D_4..D_9."""
-    names = [f"{gate} D_{layer}" for gate in ("attention", "product") for layer in range(4, 10)]
-    print("\n| rule | " + " | ".join(("attention", "product")) + " | mean epoch |\n|---|---|---|---|")
-    for rule, choose in RULES.items():
-        cells = []
-        for gate in ("attention", "product"):
-            heads = [head for name in names if name.startswith(gate) for head in groups[name]]
-            cells.append(f"{fmean(target_mean(head, choose(head)) for head in heads):.1f}")
-        epochs = fmean(choose(head) + 1 for name in names for head in groups[name])
-        print(f"| {rule} | {' | '.join(cells)} | {epochs:.1f} |")
+def print_rules(results: list[Result]) -> None:
+    """What it is worth to stop early: found on some heads and languages, judged on others.
+
+    The rule is the number of points that gives the best mean on the core heads with every other target language. It is
+    judged on the remaining languages, for each group of heads, against the epoch that is best on English dev. A head
+    wins where the mean over its seeds is higher by 0.05 points at least.
+    """
+    by_group = {group_of(result): list(by_name([result]).items()) for result in results}
+    if FOUND_ON not in by_group:
+        print(f"\nNo stopping rule: there are no {FOUND_ON} heads to find it on.")
+        return
+    languages = targets(by_group[FOUND_ON][0][1][0])
+    found, judged = languages[::2], languages[1::2]
+
+    def mean(heads: list[Head], rule: Rule, on: Collection[str]) -> float:
+        return fmean(target_mean(head, rule(head), on) for head in heads)
+
+    def of_group(group: str, rule: Rule, on: Collection[str]) -> float:
+        return fmean(mean(heads, rule, on) for _, heads in by_group[group])
+
+    points = max(POINTS, key=lambda p: of_group(FOUND_ON, within(p), found))
+    print(
+        f"\nBest of the first epoch within {', '.join(f'{p:g}' for p in POINTS)} points on the {FOUND_ON} heads and "
+        f"{len(found)} languages ({' '.join(found)}): {points:g}. On the other {len(judged)} ({' '.join(judged)}):\n"
+    )
+    shown = [p for p in (1.0, 2.0) if p != points]
+    print("| heads | | best on dev | " + " | ".join(f"within {p:g}" for p in (points, *shown)) + " | best epoch (not "
+          "allowed) | won | lost | equal |\n|---|---|---|" + "---|" * (len(shown) + 5))  # fmt: skip
+    for group, variants in by_group.items():
+        gains = [mean(heads, within(points), judged) - mean(heads, best_dev, judged) for _, heads in variants]
+        oracle = fmean(
+            fmean(max(target_mean(head, e, judged) for e in range(len(head["dev"]))) for head in heads)
+            for _, heads in variants
+        )
+        won, lost = sum(gain >= 0.05 for gain in gains), sum(gain <= -0.05 for gain in gains)
+        cells = [f"{of_group(group, best_dev, judged):.1f}"]
+        cells += [f"{of_group(group, within(p), judged):.1f}" for p in (points, *shown)]
+        cells += [f"{oracle:.1f}", str(won), str(lost), str(len(gains) - won - lost)]
+        print(f"| {group} | {len(gains)} | {' | '.join(cells)} |")
 
 
 def plot(groups: dict[str, list[Head]], stem: Path, metric: str) -> None:
@@ -137,12 +177,10 @@ def main() -> None:
     parser.add_argument("--plots", type=Path)
     args = parser.parse_args()
     results = [json.loads(path.read_text("utf-8")) for path in args.results]
-    groups = by_name(results)
-    print_heads(groups)
-    if any(name.startswith("attention D_") for name in groups):
-        print_rules(groups)
+    print_heads(results)
+    print_rules(results)
     if args.plots:
-        plot(groups, args.plots, {"ner": "span F1", "pos": "accuracy"}[results[0]["arguments"]["task"]])
+        plot(by_name(results), args.plots, {"ner": "span F1", "pos": "accuracy"}[results[0]["arguments"]["task"]])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from dlfa_adapters.frozen.examples import Batch
 from dlfa_adapters.frozen.stacked import FusionClassifier, HeadSpec
 
 _STACKED = ("dlfa", "last", "layer", "scalar_mix", "concat")
-_BYTES = 2**31  # of what a stack keeps for its backward pass
+_BYTES = 2**31  # of what a stack keeps for its backward pass, at the least
 _KEPT = 12  # float32 values of the width a token and head that are kept, about
 
 
@@ -153,7 +153,7 @@ def make_stacks(
     tokens: int,
     order: Sequence[int] | None = None,
 ) -> list[Stack]:
-    """Heads of equal architecture together, as many as a GB or two can train on so many tokens.
+    """Heads of equal architecture together, as many as a GB or two can train on so many tokens, more on a large GPU.
 
     Args:
         heads: What to train, on the device where the states are.
@@ -181,11 +181,16 @@ def _stacks(
             yield EachAlone(heads[member][0], member, heads[member][1], num_layers, layers)
         return
     steps = max(1, len(spec.fuse_layer))
-    at_once = max(1, _BYTES // (4 * _KEPT * steps * head.classifier.in_features * tokens))
+    at_once = max(1, _room(head.classifier.weight.device) // (4 * _KEPT * steps * head.classifier.in_features * tokens))
     for start in range(0, len(members), at_once):
         part = members[start : start + at_once]
         specs, modules = zip(*(heads[member] for member in part), strict=True)
         yield StackedHeads(specs, part, modules, num_layers, layers)
+
+
+def _room(device: torch.device) -> int:
+    """Bytes that a stack may keep: on a GPU a quarter of what is free, since each stack there is costs its launches."""
+    return max(_BYTES, torch.cuda.mem_get_info(device)[0] // 4) if device.type == "cuda" else _BYTES
 
 
 def all_layers(specs: Sequence[HeadSpec], num_layers: int) -> tuple[int, ...]:
