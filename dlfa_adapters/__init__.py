@@ -6,7 +6,7 @@ Transformers.
 """
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters._version import __version__
 from dlfa_adapters.ground.lazy import lazily
@@ -53,10 +53,18 @@ def load_models() -> None:
     from dlfa_adapters.evaluation.auto import register_runs
     from dlfa_adapters.heads.registration import register
     from dlfa_adapters.models import register_auto_classes
+    from dlfa_adapters.models.encoder import NAMED_ENCODERS
 
     register()
+    NAMED_ENCODERS["offline"] = _offline
     register_auto_classes()
     register_runs()
+
+
+def _offline() -> Any:
+    from dlfa_adapters.offline import load_offline_encoder
+
+    return load_offline_encoder()[0]
 
 
 if os.environ.pop("DLFA_MODELS_LATER", None) is None:

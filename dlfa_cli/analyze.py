@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlfa_cli.evaluate import MOST_RESAMPLES, RESAMPLES, print_table
+from dlfa_cli.help import Group
 from dlfa_cli.once import Command
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from dlfa_adapters.evaluation.paired import Difference
     from dlfa_adapters.evaluation.report import Estimate
 
-analyze_app = typer.Typer(no_args_is_help=True)
+analyze_app = typer.Typer(cls=Group, no_args_is_help=True)
 
 
 @analyze_app.callback()
@@ -34,7 +35,7 @@ def cosine(
     ] = None,
     limit: Annotated[int, typer.Option(min=2, help="Take the first N pairs.")] = 1000,
     resamples: Annotated[int, typer.Option(min=1, max=MOST_RESAMPLES, help="Bootstrap resamples.")] = RESAMPLES,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the cosines by layer into this .svg, .png or .pdf.")] = None,
 ) -> None:

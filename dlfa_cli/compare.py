@@ -31,7 +31,7 @@ def compare(
     tag_column: TagColumn = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Take the first N items of each language.")] = None,
     resamples: Annotated[int, typer.Option(min=1, max=MOST_RESAMPLES, help="Bootstrap resamples.")] = RESAMPLES,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
     markdown: Annotated[Path | None, typer.Option(help="Write the comparison to this file as Markdown.")] = None,
 ) -> None:

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dlfa_cli.help import Group
 from dlfa_cli.once import Command
 from dlfa_cli.reading import Format, TagColumn, WordColumn
 
 if TYPE_CHECKING:
     from dlfa_adapters.data.check import DataCheck
 
-data_app = typer.Typer(no_args_is_help=True)
+data_app = typer.Typer(cls=Group, no_args_is_help=True)
 
 _MOST_LABELS = 25
 

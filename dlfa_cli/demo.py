@@ -21,7 +21,7 @@ def demo(
         str, typer.Option("--model", "-m", help="`offline` (from the package index), a folder, or a name on the hub.")
     ] = "offline",
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the picked model.")] = Path("runs/ner-demo"),
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Of first weights and order of batches.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of first weights and order of batches.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
 ) -> None:
     """Learn named entities from English samples with a frozen encoder, and tag other languages. Under two minutes.

@@ -36,7 +36,7 @@ def evaluate(
     precision: Annotated[str, typer.Option(help="`fp32`, or `bf16`: half the memory.")] = "fp32",
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile: pays for much data.")] = False,
     resamples: Annotated[int, typer.Option(min=1, max=MOST_RESAMPLES, help="Bootstrap resamples.")] = RESAMPLES,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
     markdown: Annotated[Path | None, typer.Option(help="Write the report to this file as Markdown.")] = None,
     save: Annotated[bool, typer.Option("--save", help="Save report and predictions beside the run.")] = False,
@@ -57,21 +57,23 @@ def evaluate(
     from dlfa_adapters.data.places import check_source
     from dlfa_adapters.data.reading import Reading
     from dlfa_adapters.evaluation.load import check_has_language, check_precision, task_of
-    from dlfa_adapters.evaluation.saved import check_free, default_folder, save_evaluation
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import progress_bars, typed
     from dlfa_cli.start import loading
 
+    task_of(read := read_run(run))
     Reading(format, word_column, tag_column).check([data])
     check_source(data, split, format)
     check_precision(precision)
     adapters = adapters_by_language(language_adapter or [])
-    folder = out or (default_folder(run, data, split) if save else None)
-    if folder is not None:
+    folder = out
+    if out is not None or save:
+        from dlfa_adapters.evaluation.saved import check_free, default_folder, save_evaluation
+
+        folder = out or default_folder(run, data, split)
         check_free(folder)
     if markdown is not None:
         check_markdown(markdown)
-    task_of(read := read_run(run))
     if adapters:
         check_has_language(read)
     with loading() as screen:

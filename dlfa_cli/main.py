@@ -7,7 +7,6 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from dlfa_cli.analyze import analyze_app
 from dlfa_cli.compare import compare
@@ -18,6 +17,7 @@ from dlfa_cli.doctor import doctor
 from dlfa_cli.ends import exit_code, say_stopped
 from dlfa_cli.evaluate import evaluate
 from dlfa_cli.export import export
+from dlfa_cli.help import Group
 from dlfa_cli.once import Command
 from dlfa_cli.predict import predict
 from dlfa_cli.recipes import recipes_app
@@ -42,7 +42,7 @@ EXAMPLES = """Examples, to begin with:
 `dlfa COMMAND --help` shows more of each command"""
 
 
-class _Commands(TyperGroup):
+class _Commands(Group):
     """The subcommands; Ctrl-C is one line, whichever release of typer it is."""
 
     def invoke(self, ctx: Any) -> Any:

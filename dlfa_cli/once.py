@@ -4,10 +4,11 @@ from collections import Counter
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+
+from dlfa_cli.help import Command as HelpfulCommand
 
 
-class Command(TyperCommand):
+class Command(HelpfulCommand):
     """A command that refuses a second value where one alone would be used."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
+from dlfa_cli.help import Group
 from dlfa_cli.once import Command
 
 recipes_app = typer.Typer(
+    cls=Group,
     help="Scripts to copy and edit, one for each task and each table of the paper. Example: `dlfa recipes cp ner`.",
     no_args_is_help=True,
 )

@@ -28,7 +28,7 @@ def sweep(
         ),
     ] = None,
     dev_source: Annotated[
-        str | None, typer.Option("--dev", help="Likewise, in the same language.", rich_help_panel=_DATA)
+        str | None, typer.Option("--dev", help="Dev data, in the same language.", rich_help_panel=_DATA)
     ] = None,
     target_source: Annotated[
         str | None,
@@ -42,7 +42,10 @@ def sweep(
     language: Annotated[
         str | None,
         typer.Option(
-            "--language", "-l", help="Of train and dev; default: en, or what a file's name says.", rich_help_panel=_DATA
+            "--language",
+            "-l",
+            help="Language of train and dev; default: en, or by file name.",
+            rich_help_panel=_DATA,
         ),
     ] = None,
     labels: Annotated[
@@ -71,7 +74,7 @@ def sweep(
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Seeds of each head.", rich_help_panel=_HEADS)] = 3,
-    seed: Annotated[int, typer.Option(help="The first one.", rich_help_panel=_HEADS)] = 0,
+    seed: Annotated[int, typer.Option(help="The first seed.", rich_help_panel=_HEADS)] = 0,
     gate: Annotated[
         str | None, typer.Option(help="product, or attention (features: the default).", rich_help_panel=_HEADS)
     ] = None,
@@ -92,8 +95,7 @@ def sweep(
     head_lr: Annotated[
         str | None,
         typer.Option(
-            help="Of fusion and classifier: one, or several to try, e.g. 1e-3,1e-2, from which dev takes the best for "
-            "each head.",
+            help="Rate of the head: one, or several, e.g. 1e-3,1e-2, of which dev takes the best for each.",
             rich_help_panel=_STEPS,
         ),
     ] = None,
@@ -109,7 +111,7 @@ def sweep(
         int | None, typer.Option(help="Fine-tuned models side by side; default: as fit.", rich_help_panel=_MACHINE)
     ] = None,
     precision: Annotated[
-        str | None, typer.Option(help="Of fine-tuning: bf16, fp16, fp32.", rich_help_panel=_MACHINE)
+        str | None, typer.Option(help="Numbers to fine-tune in: bf16, fp16, fp32.", rich_help_panel=_MACHINE)
     ] = None,
     format: Format = None,
     word_column: WordColumn = None,
@@ -157,7 +159,6 @@ def sweep(
 def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]) -> "Sweep | None":
     """Sweep; None in all processes but the main one."""
     from dlfa_adapters.ground.disk import parse_bytes
-    from dlfa_adapters.ground.plots import check_matplotlib
     from dlfa_adapters.sweep.asked import check_sweep, parse_layers
     from dlfa_cli.ranks import see_one_gpu
     from dlfa_cli.screen import progress_bars
@@ -165,8 +166,6 @@ def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]
 
     chosen = parse_layers(layers) if layers else None
     budget = parse_bytes(state_budget)
-    if given["plots"]:
-        check_matplotlib()
     check_sweep(task, **given)
     see_one_gpu()
     with loading() as screen:

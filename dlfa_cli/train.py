@@ -27,10 +27,11 @@ def train(
         str | None, typer.Option("--train", help="A file, a folder, hub:NAME or samples:NAME; default: samples.")
     ] = None,
     dev_source: Annotated[
-        str | None, typer.Option("--dev", help="Likewise, in the same language; `none` for none.")
+        str | None, typer.Option("--dev", help="Dev data, in the same language; `none` for none.")
     ] = None,
     language: Annotated[
-        str | None, typer.Option("--language", "-l", help="Of train and dev; default: en, or what a file's name says.")
+        str | None,
+        typer.Option("--language", "-l", help="Language of train and dev; default: en, or by file name."),
     ] = None,
     labels: Annotated[
         str | None,
@@ -82,8 +83,8 @@ def train(
     classifier: Annotated[
         str, typer.Option(help="linear, or bilstm: a two-layer LSTM above the fusion.", rich_help_panel=_HEAD)
     ] = "linear",
-    lstm_hidden: Annotated[int, typer.Option(help="Its units a direction.", rich_help_panel=_HEAD)] = 256,
-    lstm_dropout: Annotated[float, typer.Option(help="Between its layers.", rich_help_panel=_HEAD)] = 0.1,
+    lstm_hidden: Annotated[int, typer.Option(help="bilstm: units in each direction.", rich_help_panel=_HEAD)] = 256,
+    lstm_dropout: Annotated[float, typer.Option(help="bilstm: dropout between layers.", rich_help_panel=_HEAD)] = 0.1,
     epochs: Annotated[
         int | None, typer.Option(help="Passes over the data; default: the tuning's.", rich_help_panel=_STEPS)
     ] = None,
@@ -101,7 +102,7 @@ def train(
     head_lr: Annotated[
         str | None,
         typer.Option(
-            help="Of fusion and classifier; features: or several to try, e.g. 1e-3,1e-2, of which dev takes the best.",
+            help="Rate of the head; features: or several to try, e.g. 1e-3,1e-2, of which dev takes the best.",
             rich_help_panel=_STEPS,
         ),
     ] = None,
@@ -123,7 +124,7 @@ def train(
             rich_help_panel=_STEPS,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(rich_help_panel=_STEPS)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of first weights, order and dropout.", rich_help_panel=_STEPS)] = 0,
     max_length: Annotated[int, typer.Option(help="Pieces in a window or text.", rich_help_panel=_STEPS)] = 128,
     context: Annotated[
         int, typer.Option(help="Pieces that windows of a long sentence share.", rich_help_panel=_STEPS)

@@ -48,9 +48,12 @@ def train_language(
     decoder_lr: Annotated[
         float | None, typer.Option(help="Learning rate of the decoder; default: 3e-3.", rich_help_panel=_STEPS)
     ] = None,
-    warmup: Annotated[float, typer.Option(help="Share of steps.", rich_help_panel=_STEPS)] = 0.1,
+    warmup: Annotated[
+        float,
+        typer.Option(help="Share of the steps with a rising rate.", rich_help_panel=_STEPS),
+    ] = 0.1,
     every: Annotated[int, typer.Option(help="Write a checkpoint every so many steps.", rich_help_panel=_STEPS)] = 500,
-    seed: Annotated[int, typer.Option(rich_help_panel=_STEPS)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of first weights and of what is masked.", rich_help_panel=_STEPS)] = 0,
     micro_batch: Annotated[
         int | None, typer.Option(help="Rows at once; less takes less memory.", rich_help_panel=PANEL)
     ] = None,

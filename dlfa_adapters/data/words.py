@@ -22,6 +22,7 @@ _ELIDED = (
 _CJK = r"\p{Han}\p{Hiragana}\p{Katakana}ー々〆〇ｰ"
 _NO_BLANKS = r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _KEYCAP = r"[0-9\#*]\ufe0f?\u20e3"
+_FLAG = r"\p{RI}{1,2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*"  # \X looks back over all flags before one
 _LETTER = rf"(?:(?!{_KEYCAP})[[\p{{L}}\p{{M}}\p{{N}}\p{{Cf}}_]--[{_CJK}{_NO_BLANKS}]])"
 _URL_CHARACTER = rf"[^\s<>\"“”«»{_CJK}\u3000-\u303f\uff00-\uffef]"
 
@@ -42,7 +43,8 @@ _TOKEN = regex.compile(
       (?:{_URL_CHARACTER}*[\p{{L}}\p{{N}}/=_\#](?:(?<=\([^\s()]{{0,80}})\))?)?
     | [\p{{L}}\p{{N}}][\p{{L}}\p{{N}}._%+-]{{0,63}}@[\p{{L}}\p{{N}}-]{{1,63}}(?:\.[\p{{L}}\p{{N}}-]{{1,63}})+  # e-mail
     | [@\#]{_LETTER}+(?:[.@-]{_LETTER}+)*                              # @handles, @handles@host.org, #hashtags
-    | (?=\p{{Extended_Pictographic}}|\p{{RI}}|{_KEYCAP})\X          # emoji with all that belongs to them
+    | {_FLAG}                                                          # flags, as \X has them
+    | (?=\p{{Extended_Pictographic}}|{_KEYCAP})\X                  # emoji with all that belongs to them
     | [{_CJK}]\p{{M}}*                                                 # one Chinese or Japanese character
     | (?=[{_NO_BLANKS}])\X                                             # one grapheme of Thai, Lao, Khmer, Burmese
     | (?:{_ABBREVIATION}|{_LETTER}+)(?:{_JOINT}(?:{_ABBREVIATION}|{_LETTER}+))*
@@ -52,11 +54,13 @@ _TOKEN = regex.compile(
     regex.VERBOSE | regex.V1,
 )
 _CODE = regex.compile("[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
+_GRAPHEME = regex.compile(rf"{_FLAG}|\X", regex.V1)
 _INITIAL = regex.compile(r"\p{Lu}\.")
 _INVISIBLE = regex.compile(r"[\p{Cf}\p{Cc}\p{M}]+")
 _CJK_LETTER = regex.compile(rf"[{_CJK}]")
 _ANY_LETTER = regex.compile(r"[\p{L}\p{N}]")
 _ENGLISH_ENDING = regex.compile(r"(?<=\p{L}|\d)(?:n['’]t|['’](?:s|m|d|re|ve|ll))$", regex.IGNORECASE)
+_LONGEST_ENDING = 4  # with the character before it
 _ELISION = regex.compile(rf"(?:{'|'.join(_ELIDED)})['’](?=.)", regex.IGNORECASE)
 
 
@@ -81,7 +85,7 @@ def split_words(text: str, language: str | None = None) -> list[str]:
     code = (language or "").replace("_", "-").split("-")[0].lower()
     chunks = text.split()
     if code in CHARACTER_LANGUAGES or _is_mostly_cjk(text):
-        return [word for chunk in chunks for word in _attach_invisible(regex.findall(r"\X", chunk))]
+        return [word for chunk in chunks for word in _attach_invisible(_GRAPHEME.findall(chunk))]
     words: list[str] = []
     for number, chunk in enumerate(chunks):
         if number + 1 < len(chunks) and _INITIAL.fullmatch(chunk):  # J. Smith, but not "vitamin C." at the end
@@ -149,7 +153,9 @@ def _split_apostrophes(word: str, code: str) -> list[str]:
             before, word = [elision.group()], word[elision.end() :]
     after: list[str] = []
     if not code or code in _ENGLISH:
-        while ending := _ENGLISH_ENDING.search(word):
-            after.insert(0, ending.group())
-            word = word[: ending.start()]
-    return [*before, word, *after]
+        end = len(word)
+        while ending := _ENGLISH_ENDING.search(word[max(0, end - _LONGEST_ENDING) : end]):
+            after.append(ending.group())
+            end -= len(ending.group())
+        word = word[:end]
+    return [*before, word, *reversed(after)]

@@ -1,6 +1,7 @@
 """What the plain models share: an encoder, fusion and classifier on its states, and how they are built and saved."""
 
 import inspect
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -14,7 +15,7 @@ from dlfa_adapters.fusion.base import check_mask, token_shape
 from dlfa_adapters.models.classifier import DLFAClassifier
 from dlfa_adapters.models.config import DLFAConfig
 from dlfa_adapters.models.construct import plan
-from dlfa_adapters.models.encoder import build_encoder, check_states, try_encoder
+from dlfa_adapters.models.encoder import NAMED_ENCODERS, build_encoder, check_states, try_encoder
 from dlfa_adapters.models.publish import PublishMixin
 from dlfa_adapters.tasks import Task, TaskKind
 
@@ -76,8 +77,8 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
             model = DLFAForTokenClassification.from_encoder("bert-base-multilingual-cased", task="ner")
 
         Args:
-            encoder: A name on the hub, a folder, or a model of Transformers, whose encoder then becomes part of this
-                one (of a model of `adapters`: a copy, without the adapters).
+            encoder: A name on the hub, a folder, `offline` (from the package index), or a model of Transformers, whose
+                encoder then becomes part of this one (of a model of `adapters`: a copy, without the adapters).
             fuse_layer: The layer to fuse with the last one: k is the output of block k, 0 the embeddings. A tuple fuses
                 several, one after the other. The default is the paper's layer for its tasks, scaled to the depth of the
                 encoder, and two thirds of the depth for others.
@@ -94,6 +95,8 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
             UnsupportedModelError: If the states of the encoder cannot be fused.
             MissingExtraError: If 4 bits are asked for and bitsandbytes is not installed.
         """
+        if isinstance(encoder, str) and encoder in NAMED_ENCODERS and not Path(encoder).exists():
+            encoder = NAMED_ENCODERS[encoder]()
         config, load = plan(cls.kind, encoder, fuse_layer, task, load_in_4bit, options)
         loaded = load()
         try_encoder(loaded)

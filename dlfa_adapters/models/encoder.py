@@ -5,6 +5,7 @@ import inspect
 import logging
 import os
 import re
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -17,6 +18,9 @@ from dlfa_adapters.data.reach import no_answer, only_cached
 from dlfa_adapters.errors import ConfigError, RunError, UnsupportedModelError, is_a_librarys
 
 _loading_log = logging.getLogger("transformers.modeling_utils")
+
+NAMED_ENCODERS: dict[str, Callable[[], Any]] = {}
+"""Encoders by a name of this library's own, `offline`; `dlfa_adapters.load_models` fills it."""
 
 
 def encoder_class(config: Any) -> type[Any]:

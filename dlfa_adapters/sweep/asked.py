@@ -6,6 +6,7 @@ from typing import Any
 
 from dlfa_adapters.data.places import check_source
 from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.plots import check_matplotlib
 from dlfa_adapters.sweep.place import check_free
 from dlfa_adapters.training.early import check_options
 
@@ -33,6 +34,8 @@ def check_sweep(
     for item in extra:
         split_extra(item)
     check_seeds(seeds)
+    if options.get("plots"):
+        check_matplotlib()
     if limit is not None and limit < 1:
         raise ConfigError(f"expected a limit of at least 1, got {limit}.")
     for name in ("languages", "layers", "restart", "at_once", "plots", "state_budget"):

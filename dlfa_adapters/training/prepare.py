@@ -114,6 +114,9 @@ def _notes(plan: Plan) -> list[str]:
     notes = [plan.choice.why] if plan.choice else []
     frozen = plan.tuning.frozen_blocks(plan.encoder.model.config.num_hidden_layers)
     layers = plan.encoder.model.heads[plan.task.name].config["fuse_layer"] or []
+    last = plan.encoder.model.config.num_hidden_layers
+    if last in layers and plan.settings.fusion == "dlfa":
+        notes.append(f"Layer {last} is the last one: this is the control D_{last}, the last layer fused with itself.")
     low = [layer for layer in layers if layer <= frozen]
     if low and not plan.tuning.on_states:
         notes.append(f"Fuse layer {low[0]} lies in the frozen part (layers 0 to {frozen}): its states do not change.")

@@ -47,3 +47,22 @@ def test_every_example_can_be_typed(example):
 def test_dlfa_alone_shows_where_to_begin():
     out = " ".join(CliRunner().invoke(app, []).output.split())
     assert out.index("dlfa demo") < out.index("dlfa predict runs/ner-demo") < out.index("dlfa report")
+
+
+def options(command):
+    """The options of a command, as its help shows them."""
+    return [param for param in command.get_params(typer.Context(command)) if param.param_type_name == "option"]
+
+
+@pytest.mark.parametrize("name", commands())
+def test_a_flag_asks_for_no_value(name):
+    printed = CliRunner().invoke(app, [*name.split()[1:], "--help"], terminal_width=200).output
+    assert "--help" in printed
+    assert "bool" not in printed.lower()
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_option_says_what_it_is_by_itself(name):
+    """Not "its ..." or "of ...", of which a reader of one line cannot know what is meant."""
+    for option in options(commands()[name]):
+        assert re.match(r"(?!Its |Of |Between |Share of steps).", option.help or ""), option.name

@@ -231,3 +231,13 @@ def test_whatever_a_damaged_file_makes_transformers_raise(content, tiny_folder, 
     (folder / "tokenizer.json").write_text(content)
     with pytest.raises(ConfigError, match="cannot be loaded"):
         load_encoder(str(folder))
+
+
+def test_the_offline_encoder_has_its_name_here_too(tiny_model, monkeypatch):
+    from dlfa_adapters.models.encoder import NAMED_ENCODERS
+
+    assert "offline" in NAMED_ENCODERS
+    monkeypatch.setitem(NAMED_ENCODERS, "offline", tiny_model)
+    model = DLFAForTokenClassification.from_encoder("offline", fuse_layer=2, task="ner")
+    assert model.config.fuse_layer == [2] or model.config.fuse_layer == (2,) or model.config.fuse_layer == 2
+    assert model.config.encoder_config.model_type == "bert"

@@ -128,3 +128,11 @@ def test_a_task_of_ones_own_tells_whether_it_takes_pairs(pairs, dlfa, tmp_path):
             dlfa("predict", run, "one text")
     else:
         assert len(dlfa("predict", run, "one\ttext", "another").stdout.splitlines()) == 2
+
+
+def test_the_control_is_called_so(start, tmp_path):
+    """Its fuse layer is the last one: the head has the size of DLFA, and nothing to fuse."""
+    _, plan = start("ner", tmp_path / "run", "features", fuse_layer=3)
+    assert "Layer 3 is the last one: this is the control D_3, the last layer fused with itself." in plan.notes
+    _, plan = start("ner", tmp_path / "two", "features", fuse_layer=2)
+    assert not [note for note in plan.notes if "control" in note]
