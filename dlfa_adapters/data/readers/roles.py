@@ -98,7 +98,7 @@ def find_roles(
     rows = [row for row in rows if not row[0].startswith("#")] or rows
     if header:
         rows = [row for row in rows if tuple(row) != header]
-    values = [Counter(bare(cell) for cell in column) for column in zip(*rows, strict=True)] or [Counter()] * width
+    values = [_without_blanks(Counter(column)) for column in zip(*rows, strict=True)] or [Counter()] * width
     word = None if word_column is None else resolve_column(path, word_column, "word_column", header, width)
     tag = None if tag_column is None else resolve_column(path, tag_column, "tag_column", header, width)
     if word is not None and word == tag:
@@ -144,6 +144,14 @@ def resolve_column(path: str | Path, column: Column, name: str, header: Sequence
     if not -width <= place < width:
         raise DataError(f"{path}: expected {name} in 0..{width - 1}, the file's columns, but got {place}")
     return place % width
+
+
+def _without_blanks(cells: Counter[str]) -> Counter[str]:
+    """How often each cell occurs, without the blanks beside it."""
+    counts: Counter[str] = Counter()
+    for cell, n in cells.items():
+        counts[bare(cell)] += n
+    return counts
 
 
 def _find_word(values: Sequence[Counter[str]], tag: int, numbers: Sequence[int], header: Sequence[str]) -> int:
