@@ -181,6 +181,11 @@ def test_csv_with_quotes_and_line_ends_inside_fields(tmp_path, delimiter, header
     assert [item.line for item in read.items] == ([2, 4, 5] if header else [1, 3, 4])
 
 
+def test_texts_that_begin_like_tags_are_no_words_with_tags(tmp_path):
+    read = read_file(put(tmp_path, "B-PER is a tag,and so is O,neutral\nB-LOC is one,too,entailment\n", "a.csv"))
+    assert [item.text_pair for item in read.items] == ["and so is O", "too"]
+
+
 def test_csv_of_texts_and_its_bad_rows(tmp_path):
     path = put(tmp_path, 'message,intent\n"How, please?",ask\nBye,leave\n', "a.csv")
     assert [(item.text, item.label) for item in read_file(path).items] == [("How, please?", "ask"), ("Bye", "leave")]

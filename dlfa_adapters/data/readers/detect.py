@@ -137,7 +137,7 @@ def _of_rows(path: Path, lines: Sequence[str], sample: Sequence[str], separator:
         tagged = _are_most(sample, width) and _tagged(path, lines)
         return Found("columns") if tagged else Found("text", "no columns with tags", sure=False)
     rows = [cells for line in sample if len(cells := line.split("\t")) == width]
-    textual = sum(any(" " in cell.strip() for cell in row) for row in rows) > _TEXTUAL * len(rows)
+    textual = _are_texts(rows)
     if (not textual or has_blank) and _tagged(path, lines):
         return Found("wikiann" if width == 2 and has_prefixes(lines) else "columns")
     header = header_fields(rows[0])
@@ -173,6 +173,11 @@ def _of_texts(path: Path, lines: Sequence[str], rows: Sequence[Sequence[str]], w
         f"{path}: two columns, of which the {('first', 'second')[side]} repeats a little: texts with labels, or pairs "
         "of words or sentences; say which with --format labelled or --format pairs (format=)"
     )
+
+
+def _are_texts(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether cells are texts rather than words: whether many have a blank inside."""
+    return sum(any(" " in cell.strip() for cell in row) for row in rows) > _TEXTUAL * len(rows)
 
 
 def _tagged(path: Path, lines: Sequence[str]) -> bool:
@@ -218,7 +223,7 @@ def _of_named_rows(path: Path, lines: Sequence[str]) -> str:
 def _of_csv(path: Path) -> Found:
     """A CSV file, which holds texts or pairs."""
     rows = [cells for _, cells in islice(csv_cells(path, Notes(path, strict=False)), _SAMPLE)]
-    if _tagged(path, ["\t".join(row) for row in rows]):
+    if not _are_texts(rows) and _tagged(path, ["\t".join(row) for row in rows]):
         raise DataError(
             f"{path}: expected texts with labels in a CSV file, but there are words with tags; save them with a TAB "
             "between the columns and an empty line after each sentence"
