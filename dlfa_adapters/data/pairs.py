@@ -78,6 +78,25 @@ def split_pairs(texts: Sequence[str], pair: bool | None = None) -> tuple[list[st
     return [first for first, _ in rows], [second for _, second in rows]
 
 
+def check_pairs(trained_on_pairs: bool | None, given: bool) -> None:
+    """Refuse single texts where a model was trained on pairs, and pairs where it was trained on single texts.
+
+    Args:
+        trained_on_pairs: Whether it was; None where that is not known.
+        given: Whether pairs come.
+
+    Raises:
+        DataError: If they are not what it was trained on.
+    """
+    if trained_on_pairs and not given:
+        raise DataError(
+            "expected pairs, which this model was trained on, got single texts; give the second texts too: text_pairs, "
+            'or {"text": ..., "text_pair": ...} in a pipeline.'
+        )
+    if trained_on_pairs is False and given:
+        raise DataError("expected single texts, which this model was trained on, got pairs; leave the second ones out.")
+
+
 def encode_texts(
     tokenizer: "PreTrainedTokenizerFast",
     texts: Sequence[str],

@@ -47,7 +47,7 @@ class _RunModel(PreTrainedModel):
             RunError: See `load_run`; also if the run is for the other kind of task.
             ConfigError: If there is a `device_map`.
         """
-        from dlfa_adapters.evaluation.load import kind_of, load_run
+        from dlfa_adapters.evaluation.load import kind_of, load_run, takes_pairs
         from dlfa_adapters.evaluation.plain import plain_model
         from dlfa_adapters.runs import read_run
 
@@ -63,6 +63,7 @@ class _RunModel(PreTrainedModel):
             model, _ = plain_model(run)
         except UnsupportedModelError:
             model, windows = load_run(run).model, dict(run.config["windows"])
+            model.config.pair = takes_pairs(run)
             model.config.pooling, model.config.windows = windows.pop("pooling", "first"), windows
             # The stock pipeline of texts logs an error for a class that is not among these names.
             modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES[RUN_MODEL_TYPE] = type(model).__name__

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dlfa_adapters.data.pairs import TruncationCounts, encode_texts
+from dlfa_adapters.data.pairs import TruncationCounts, check_pairs, encode_texts
 from dlfa_adapters.evaluation.batches import batch_logits
 from dlfa_adapters.evaluation.languages import UsesLanguages
 
@@ -19,14 +19,17 @@ class Classifier(UsesLanguages):
         tokenizer: Its fast tokenizer.
         labels: Label names by id.
         max_length: Most pieces of a text or pair, special ones included.
+        pair: Whether the model was trained on pairs, so that single texts are refused; None where that is not known.
 
     Attributes:
         counts: What the length limit did to the texts of the call of `predict` that began last, in whatever thread.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, labels: Sequence[str], *, max_length: int = 128) -> None:
+    def __init__(
+        self, model: Any, tokenizer: Any, labels: Sequence[str], *, max_length: int = 128, pair: bool | None = None
+    ) -> None:
         self.model, self.tokenizer, self.labels = model.eval(), tokenizer, list(labels)
-        self.max_length = max_length
+        self.max_length, self.pair = max_length, pair
         self.counts: TruncationCounts | None = None
 
     @torch.no_grad()
@@ -50,7 +53,8 @@ class Classifier(UsesLanguages):
             A label for every text or pair, in the order given.
 
         Raises:
-            DataError: If there are not as many second texts as first ones, or a string comes in the place of a list.
+            DataError: If pairs come to a model of single texts or the other way round, there are not as many second
+                texts as first ones, or a string comes in the place of a list.
         """
         logits = self._logits(texts, text_pairs, max_tokens, on_progress)
         return [self.labels[best] for best in logits.argmax(-1).tolist()]
@@ -88,6 +92,7 @@ class Classifier(UsesLanguages):
         on_progress: Callable[[int], None] | None,
     ) -> Tensor:
         """The logits of all items in the order given, (texts, labels), on the CPU."""
+        check_pairs(self.pair, text_pairs is not None)
         items, self.counts = encode_texts(self.tokenizer, texts, text_pairs, max_length=self.max_length)
         found = list(batch_logits(self.model, items, self.tokenizer.pad_token_id, max_tokens, on_progress))
         logits = torch.empty(len(items), len(self.labels))

@@ -69,7 +69,7 @@ def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) 
         trained.use_language(language_adapter)
     if kind == "tagging":
         return Tagger(trained, encoder.tokenizer, labels, **windows)
-    return Classifier(trained, encoder.tokenizer, labels, max_length=windows["max_length"])
+    return Classifier(trained, encoder.tokenizer, labels, max_length=windows["max_length"], pair=takes_pairs(run))
 
 
 def load_tagger(run: str | Path | Run, language_adapter: str | Path | None = None) -> "Tagger":

@@ -5,7 +5,7 @@ from typing import Any
 
 from dlfa_adapters.errors import UnsupportedModelError
 from dlfa_adapters.evaluation.classifier import Classifier
-from dlfa_adapters.evaluation.load import check_new, load_run, source_languages
+from dlfa_adapters.evaluation.load import check_new, load_run, source_languages, takes_pairs
 from dlfa_adapters.evaluation.tagger import Tagger
 from dlfa_adapters.ground.folders import draft_beside
 from dlfa_adapters.models import Card, merge_lora
@@ -40,6 +40,8 @@ def plain_model(run: str | Path | Run, loaded: Tagger | Classifier | None = None
         model = to_plain(loaded.model, run.config["head"]["name"])
     windows = run.config["windows"]
     model.config.windows = {name: windows[name] for name in ("max_length", "context") if name in windows}
+    if (pair := takes_pairs(run)) is not None:
+        model.config.pair = pair
     model.config.encoder_name = run.config["encoder"]["name"]
     vars(model.config.encoder_config).pop("_name_or_path", None)  # where the encoder lies on this machine
     return model, loaded.tokenizer

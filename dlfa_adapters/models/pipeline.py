@@ -1,20 +1,22 @@
-"""`pipeline("token-classification")` for our models: it tags words, as `dlfa predict` does, and not pieces."""
+"""`pipeline(...)` for our models: it tags words, not pieces, and labels texts, both as `dlfa predict` does."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import TokenClassificationPipeline
+from transformers import TextClassificationPipeline, TokenClassificationPipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 from transformers.pipelines.token_classification import AggregationStrategy
 
 from dlfa_adapters.data.backend import plain_backend
+from dlfa_adapters.data.batching import pad_batch
+from dlfa_adapters.data.pairs import check_pairs, encode_texts
 from dlfa_adapters.data.pooling import pool_pieces
 from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.data.words import split_words, word_offsets
 
-TASK = "token-classification"
+TASK, TEXT_TASK = "token-classification", "text-classification"
 
 
 class WordPipeline(TokenClassificationPipeline):
@@ -96,6 +98,36 @@ class WordPipeline(TokenClassificationPipeline):
         return zip(output["words"], pooled.softmax(-1), strict=True)
 
 
+class TextPipeline(TextClassificationPipeline):
+    """Cuts texts as the model was trained, and refuses a single text where it was trained on pairs.
+
+    `pipeline(...)` builds this class for models whose configuration has `windows`, the stock one for all others. With
+    options of the tokenizer, such as `truncation=True`, it does what the stock one does.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """The stock pipeline, unless the model is one of ours."""
+        if getattr(kwargs["model"].config, "windows", None) is None:
+            return TextClassificationPipeline(*args, **kwargs)
+        return super().__new__(cls)
+
+    def check_model_type(self, supported_models: Any) -> None:
+        """Nothing to check: a model of another library does not come here."""
+
+    def preprocess(self, inputs: Any, **tokenizer_kwargs: Any) -> Any:
+        """The pieces of a text, or of the pair `{"text": ..., "text_pair": ...}`."""
+        given = {"text": inputs} if isinstance(inputs, str) else inputs
+        if tokenizer_kwargs or not isinstance(given, dict) or not set(given) <= {"text", "text_pair"}:
+            return super().preprocess(inputs, **tokenizer_kwargs)
+        pair, config = given.get("text_pair"), self.model.config
+        check_pairs(getattr(config, "pair", None), pair is not None)
+        [item], _ = encode_texts(
+            self.tokenizer, [given["text"]], None if pair is None else [pair], max_length=config.windows["max_length"]
+        )
+        return pad_batch([item], self.tokenizer.pad_token_id)
+
+
 def register_pipeline() -> None:
-    """Let `pipeline("token-classification", model=...)` build `WordPipeline` for our models."""
+    """Let `pipeline("token-classification", model=...)` and the one of texts build these classes for our models."""
     PIPELINE_REGISTRY.supported_tasks[TASK]["impl"] = WordPipeline
+    PIPELINE_REGISTRY.supported_tasks[TEXT_TASK]["impl"] = TextPipeline
