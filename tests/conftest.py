@@ -48,7 +48,7 @@ _CONFIGS = {
     "electra": (transformers.ElectraConfig, {**_BERT, "embedding_size": 8}),
     "roberta": (transformers.RobertaConfig, _BERT),
     "xlm-roberta": (transformers.XLMRobertaConfig, _BERT),
-    # pre_norm: the last state is normed once more, so that it is not hidden_states[-1]
+    # pre_norm: norms stand before attention and feed-forward, and once more after the last block
     "xmod": (transformers.XmodConfig, {**_BERT, "languages": ["en_XX"], "default_language": "en_XX", "pre_norm": True}),
 }
 

@@ -84,6 +84,9 @@ def test_tags_of_single_words_are_none_of_spans(counts):
 def test_a_clear_majority_is_four_fifths():
     assert find_span_tags({"B-PER": 40, "X": 10}).slips == {"X": None}
     assert find_span_tags({"B-PER": 40, "X": 11}) is None
+    assert find_span_tags({"B-PER": 2, "X": 1}).slips == {"X": None}  # a single one of a handful
+    assert find_span_tags({"B-PER": 1, "X": 1}) is None
+    assert find_span_tags({"B_PER": 2, "X": 1}) is None  # not where it has to be rewritten
     assert find_span_tags({"B_PER": 40, "PER-B": 10}).slips == {"PER-B": "B_PER"}
     assert find_span_tags({"B_PER": 40, "PER-B": 11}) is None
     assert find_span_tags({"B-PER": 11, "b-per": 10}).slips == {"b-per": "B-PER"}  # both are of spans

@@ -5,6 +5,7 @@ import copy
 import torch
 
 from dlfa_adapters.frozen import StreamedStates, compute_states
+from dlfa_adapters.frozen.states import encode
 
 
 def test_states_are_the_models_and_in_order(encoder, tagged):
@@ -17,6 +18,23 @@ def test_states_are_the_models_and_in_order(encoder, tagged):
         for k in range(3):
             torch.testing.assert_close(states[k, 0], out.hidden_states[k][0], rtol=0, atol=5e-3)  # kept in 16 bits
         torch.testing.assert_close(states[3, 0], out.last_hidden_state[0], rtol=0, atol=5e-3)
+
+
+def test_the_last_state_is_the_one_that_the_encoder_gives_out(encoder, tagged):
+    """An encoder may norm it once more, so that it is not the last of its hidden states."""
+    model, windows = copy.deepcopy(encoder.model), tagged.windows[:1]
+
+    def norm_once_more(module, inputs, output):
+        output.last_hidden_state = torch.nn.functional.layer_norm(3 * output.last_hidden_state + 1, (16,), eps=0.1)
+        return output
+
+    plain = encode(model, windows, 0, range(4))
+    model.base_model.register_forward_hook(norm_once_more)
+    normed = encode(model, windows, 0, range(4))
+    assert torch.equal(normed[:, :3], plain[:, :3])
+    expected = torch.nn.functional.layer_norm(3 * plain[:, 3] + 1, (16,), eps=0.1)
+    torch.testing.assert_close(normed[:, 3], expected)
+    assert not torch.allclose(normed[:, 3], plain[:, 3], atol=1e-3)
 
 
 def test_batches_are_padded_with_zeros_and_masked(tagged):

@@ -15,12 +15,14 @@ PLAN = {"id": "1", "milestones": []}
 
 
 def begin(how, out):
-    """Each refuses before it loads anything: there is no such encoder, and there are no such data."""
+    """Each refuses before it loads anything: there is no such encoder."""
+    data = out.with_name("mine.tsv")
+    data.write_text("Anna\tB-PER\n\n", "utf-8")
     if how == "train":
-        return train("names", train_data="none.tsv", model="none", out=out)
+        return train("names", train_data=data, model="none", out=out)
     if how == "tune":
-        return tune("names", train_data="none.tsv", model="none", out=out)
-    return train_language("de", "none.txt", model="none", out=out)
+        return tune("names", train_data=data, model="none", out=out)
+    return train_language("de", data, model="none", out=out)
 
 
 def write_while_training(path):
