@@ -9,6 +9,7 @@ import typer
 from dlfa_cli.reading import Format, TagColumn, WordColumn
 
 if TYPE_CHECKING:
+    from dlfa_adapters.training import Plan
     from dlfa_adapters.training.tune import TuneResult
 
 
@@ -50,6 +51,7 @@ def tune(
     `dlfa tune ner --tuning lora --lr 2e-4 --lr 5e-4 --head-lr 1e-3 --head-lr 3e-3 --out runs/ner-lora-tuned`
     """
     from dlfa_adapters.training.early import BETO_GRID, check_search
+    from dlfa_cli.ends import stopped_with
     from dlfa_cli.screen import progress_bars
     from dlfa_cli.start import loading
 
@@ -67,12 +69,18 @@ def tune(
     with loading() as screen:
         from dlfa_adapters.training.tune import tune as search
 
-    with progress_bars(screen) as progress:
+    def begin(plan: "Plan") -> None:
+        for note in plan.notes:
+            screen.print(note, markup=False, soft_wrap=True)
+
+    goes_on = stopped_with(lambda: "the same command goes on where it was")
+    with progress_bars(screen) as progress, goes_on:
         result = search(
             task,
             grid=grid or BETO_GRID,
             trials=trials,
             on_trial=lambda trial, total: progress("Trainings", 1, total),
+            on_start=begin,
             **given,
         )
     if as_json:
@@ -95,5 +103,8 @@ def _show(result: "TuneResult") -> None:
         style = "bold" if trial == result.best else ""
         table.add_row(*(f"{trial.options[name]:g}" for name in names), f"{trial.score:.2f}", style=style)
     results_console().print(table)
+    for said in ("found_nothing", "advice"):
+        if said in result.run.config["training"]:
+            typer.echo(result.run.config["training"][said])
     command = predict_command(result.run.folder, takes_pairs(result.run))
     typer.echo(f"The best is saved in {result.run.folder}:\n\n  {command}")

@@ -79,7 +79,8 @@ def convert_run(run: str | Path | Run, out: str | Path) -> Path:
 def _card(run: Run) -> Card:
     """What the run says of its training, with its score on source dev."""
     languages, data = source_languages(run), run.config.get("data", {}).get("train", {})
-    metrics = run.config.get("metrics", {})
+    metrics, training = run.config.get("metrics", {}), run.config.get("training", {})
+    steps = f", {training['steps']:,} steps" if "steps" in training else ""
     dev = metrics["dev"] if isinstance(metrics.get("dev"), dict) else {}
     return Card(
         scores={
@@ -87,5 +88,6 @@ def _card(run: Run) -> Card:
         },
         source_language=languages[0] if len(languages) == 1 else None,
         training=f"{data.get('items', 'Unknown')} items of {data.get('source', 'unknown data')}; tuning "
-        f"`{run.config.get('tuning', 'features')}`, seed {run.config.get('seed')}. The scores are those on dev data.",
+        f"`{run.config.get('tuning', 'features')}`, seed {run.config.get('seed')}{steps}. "
+        "The scores are those on dev data.",
     )

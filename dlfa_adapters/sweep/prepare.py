@@ -15,6 +15,7 @@ from dlfa_adapters.runs import Encoder, load_encoder
 from dlfa_adapters.sweep.rates import pairs
 from dlfa_adapters.sweep.variants import make_variants, with_seeds
 from dlfa_adapters.tasks import Task
+from dlfa_adapters.training.data_notes import data_notes
 from dlfa_adapters.training.dataset import Examples, TaggedExamples, TextExamples, make_examples
 from dlfa_adapters.training.early import default_source
 from dlfa_adapters.training.features import spec_of
@@ -82,6 +83,7 @@ class Prepared:
         out: The sweep's folder.
         translations: Which items of `targets` are translations of each other; None for a single language.
         taken: What the files were taken for.
+        notes: What looks wrong in training and dev data.
     """
 
     request: Request
@@ -98,6 +100,7 @@ class Prepared:
     out: Path
     translations: Translations | None = None
     taken: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def num_layers(self) -> int:
@@ -158,6 +161,7 @@ def prepare(request: Request, tuning: Tuning, settings: Settings, out: Path) -> 
         out=out,
         translations=find_translations(items, task),
         taken=list(dict.fromkeys([*rows.taken, *dev_rows.taken, *taken])),
+        notes=data_notes(rows, dev_rows, task),
     )
 
 

@@ -162,8 +162,9 @@ def run_sweep(
         begin(prepared, restart)
     if on_start is not None:
         on_start(prepared)
-    if is_main() and (said := few_steps(settings, len(prepared.train.rows))):
-        note(said)
+    if is_main():
+        for said in filter(None, [*prepared.notes, few_steps(settings, len(prepared.train.rows))]):
+            note(said)
     began = time.monotonic()
     if method.on_states:
         rows = frozen_sweep(prepared, folder, state_budget=state_budget, note=note, progress=progress)

@@ -19,6 +19,7 @@ from dlfa_adapters.runs.folder import move_run, remove_run
 from dlfa_adapters.training.checkpoints import remove_work, write_json
 from dlfa_adapters.training.distributed import world_size
 from dlfa_adapters.training.early import BETO_GRID, check_search
+from dlfa_adapters.training.plan import Plan
 from dlfa_adapters.training.run import train
 
 _SEARCH = "search.json"
@@ -67,6 +68,7 @@ def tune(
     trials: int | None = None,
     seed: int = 0,
     on_trial: Callable[[Trial, int], None] | None = None,
+    on_start: Callable[[Plan], None] | None = None,
     **options: Any,
 ) -> TuneResult:
     """Train with many options, and keep the run with the best score on source dev data.
@@ -81,6 +83,7 @@ def tune(
         trials: How many; default: the whole grid.
         seed: Of the order, and of every training.
         on_trial: Called after each training with it and the number of trainings in all.
+        on_start: See `train`; called for the first training alone.
         **options: Further arguments of `train`, the same for all.
 
     Raises:
@@ -100,7 +103,8 @@ def tune(
 
     def objective(trial: Any) -> float:
         chosen = {name: trial.suggest_categorical(name, values) for name, values in space.items()}
-        result = _trial(task, trial.number, chosen, folder, options)
+        first = {"on_start": on_start} if on_start and not done else {}
+        result = _trial(task, trial.number, chosen, folder, {**options, **first})
         done.append(result)
         if on_trial is not None:
             on_trial(result, count)

@@ -125,6 +125,13 @@ def test_only_what_is_missing_is_trained(done, sweep, monkeypatch):
         assert row.dev == new[row.spec.name, row.spec.seed].dev
 
 
+def test_what_is_wrong_with_dev_data_is_said(sweep, data, tmp_path):
+    said = []
+    options = {"layers": [1], "extra": [], "seeds": 1, "epochs": 1}
+    sweep(tmp_path / "sweep", dev_data=data / "en" / "train.tsv", language="en", note=said.append, **options)
+    assert any("dev items are also in the training data" in note for note in said)
+
+
 def test_another_sweep_in_its_place_is_refused(done, sweep, tmp_path):
     with pytest.raises(RunError, match="holds a sweep with epochs=3, not 4; give another folder with --out"):
         sweep(done.folder, within=5.0, epochs=4)

@@ -41,7 +41,7 @@ def runs(start, language_adapter, tmp_path_factory):
 
     def train(tuning, options):
         name = f"stack:{language_adapter}" if tuning == "stack" else tuning
-        common = {"epochs": 12, "learning_rate": 3e-2, "max_length": 24, "context": 8}
+        common = {"epochs": 60, "learning_rate": 3e-2, "head_learning_rate": 3e-2, "max_length": 24, "context": 8}
         return start("ner", root / tuning.replace(":", "-"), name, **{**common, **options})[0]
 
     return {tuning: train(tuning, options) for tuning, options in TUNINGS.items()}
@@ -145,6 +145,7 @@ def test_convert(runs, tmp_path):
     assert f"pipeline('token-classification', model='{out}')" in done.stdout
     assert {"config.json", "model.safetensors", "tokenizer.json", "README.md"} <= {path.name for path in out.iterdir()}
     assert "span_f1_lenient (dev)" in (out / "README.md").read_text("utf-8")
+    assert "seed 0, 120 steps." in (out / "README.md").read_text("utf-8")
     assert "_name_or_path" not in json.loads((out / "config.json").read_text("utf-8"))["encoder_config"]  # a place here
     found = pipeline("ner", model=str(out), aggregation_strategy="simple")(TEXTS)
     assert found == pipeline("ner", model=str(runs["lora:2"].folder), aggregation_strategy="simple")(TEXTS)

@@ -117,3 +117,10 @@ def test_the_command(items, tiny_folder, tmp_path, monkeypatch):
     assert "Scores on dev data" in done.stdout
     assert "0.01" in done.stdout
     assert (tmp_path / "runs" / "ner-tuned" / "run.json").is_file()
+
+
+def test_what_is_wrong_with_the_data_is_said_once(search):
+    notes = []
+    search(on_start=lambda plan: notes.append(plan.notes))
+    [said] = notes
+    assert any("4 of 4 dev items are also in the training data" in note for note in said)
