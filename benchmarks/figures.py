@@ -17,22 +17,19 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import Any
 
+import frozen_sweep_tables
 import speed_tables
 import tunings
 
 ROOT = Path(__file__).parents[1]
 RAW = ROOT / "docs" / "results" / "raw"
-PAGES = [
-    ROOT / "README.md",
-    ROOT / "docs" / "explanation" / "when-it-helps.md",
-    *sorted((ROOT / "docs/results").glob("*.md")),
-]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 
 FIGURE = r"(?P<sign>[+\u2212-]?)(?P<digits>\d[\d,]*(?:\.\d+)?)"
 MARKED = re.compile(FIGURE + r"(?P<between>\s?%?\*{0,2})<!--= (?P<expression>.*?) -->")
@@ -55,6 +52,66 @@ def rows(name: str) -> Any:
     return [json.loads(line) for line in text.splitlines()] if name.endswith("l") else json.loads(text)
 
 
+class Frozen:
+    """The heads of `frozen_sweep.py` for a task.
+
+    Args:
+        task: Its name.
+    """
+
+    GROUPS = ("core", "controls", "norms")
+
+    def __init__(self, task: str) -> None:
+        self.results = [rows(f"{task}-{group}.json") for group in self.GROUPS]
+        self.by_name = frozen_sweep_tables.by_name(self.results)
+        self.rules = frozen_sweep_tables.Rules(self.results)
+
+    def _mean(self, name: str, value: Callable[[dict[str, Any], int], float]) -> float:
+        return fmean(value(head, frozen_sweep_tables.best_dev(head)) for head in self.by_name[name])
+
+    def targets(self, name: str) -> float:
+        """Mean over target languages and seeds, at the epoch that was kept."""
+        return self._mean(name, frozen_sweep_tables.target_mean)
+
+    def english(self, name: str) -> float:
+        """Mean over seeds on English test data."""
+        return self._mean(name, lambda head, epoch: head["languages"]["en"][epoch])
+
+    def dev(self, name: str) -> float:
+        """Mean over seeds on English dev data."""
+        return self._mean(name, lambda head, epoch: head["dev"][epoch])
+
+    def spread(self, name: str) -> float:
+        """Standard deviation over seeds of the mean over target languages."""
+        best = frozen_sweep_tables.best_dev
+        return stdev(frozen_sweep_tables.target_mean(head, best(head)) for head in self.by_name[name])
+
+    def against(self, name: str, other: str = "last") -> float:
+        """How much higher than another head on the targets."""
+        return self.targets(name) - self.targets(other)
+
+    def each(self, pattern: str, layers: Iterable[int] = range(1, 12)) -> list[str]:
+        """Names with a layer in the place of `*`."""
+        return [pattern.replace("*", str(layer)) for layer in layers]
+
+    def picked(self, pattern: str, layers: Iterable[int] = range(1, 12)) -> str:
+        """The one of several layers that is best on English dev."""
+        return max(self.each(pattern, layers), key=self.dev)
+
+    def best(self, pattern: str, layers: Iterable[int] = range(1, 12)) -> str:
+        """The one that is best on the targets, which needs their labels."""
+        return max(self.each(pattern, layers), key=self.targets)
+
+    def gains(self, new: str, old: str, layers: Iterable[int] = range(1, 12)) -> list[float]:
+        """Differences on the targets, layer by layer."""
+        pairs = zip(self.each(new, layers), self.each(old, layers), strict=True)
+        return [self.against(a, b) for a, b in pairs]
+
+    def table(self) -> list[str]:
+        """A line for each head."""
+        return frozen_sweep_tables.heads_table(self.results)
+
+
 class Tunings:
     """The rows of `tunings.py` for a task, at the rates that its first seed chose.
 
@@ -71,6 +128,10 @@ class Tunings:
         """The rows of a tuning and a head, one a seed."""
         found = [row for row in self.rows if tunings.group_of(row["cell"])[1:] == (tuning, head)]
         return sorted(found, key=lambda row: row["cell"]["options"]["seed"])
+
+    def spread(self, tuning: str, head: str) -> float:
+        """Standard deviation over seeds of the mean over target languages."""
+        return stdev(targets_of(row) for row in self.of(tuning, head))
 
     def targets(self, tuning: str, head: str) -> float:
         """Mean over target languages and seeds."""
@@ -91,7 +152,7 @@ class Tunings:
 
     def heads(self) -> list[tuple[str, str]]:
         """Tunings and heads in the order of the rows."""
-        return list(dict.fromkeys(tunings.group_of(row["cell"])[1:] for row in self.all))
+        return [group[1:] for group in tunings.groups_of(self.all)]
 
     def table(self) -> list[str]:
         """A line for each tuning and head: rates, mean and spread over seeds."""
@@ -113,7 +174,7 @@ class Tunings:
             mine = [row for row in self.all if tunings.group_of(row["cell"])[1:] == (tuning, head)]
             first = [row for row in mine if row["cell"]["options"]["seed"] == mine[0]["cell"]["options"]["seed"]]
             for row in first if len(first) > 1 else []:
-                rates = " / ".join(f"{rate:g}" for rate in row["rates"])
+                rates = tunings.rates_of(row).replace("^", "")
                 mark = "**" if row is tunings.best_of(first) else ""
                 scores = [f"{mark}{row['dev']:.1f}{mark}", f"{targets_of(row):.1f}", f"{row['scores']['en']:.1f}"]
                 lines.append([tuning, self.name(tuning, head), rates, *scores])
@@ -131,8 +192,7 @@ class Tunings:
 
     def name(self, tuning: str, head: str) -> str:
         """What a head is called in a table."""
-        row = self.of(tuning, head)[0]
-        return tunings.NAMES[head].format(layer=",".join(map(str, row["head"]["fuse_layer"] or ())))
+        return tunings.title_of(self.of(tuning, head)[0])
 
 
 class Cosine:
@@ -196,6 +256,12 @@ def names() -> dict[str, Any]:
     """What an expression may use."""
     functions: list[Callable[..., Any]] = [rows, fmean, median, stdev, speed_tables.cell]
     return {function.__name__: function for function in functions} | {
+        "ner": Frozen("ner"),
+        "pos": Frozen("pos"),
+        "ner_tunings": Tunings("ner"),
+        "pos_tunings": Tunings("pos"),
+        "earlier_ner": Tunings("ner", "tunings-default-rates.jsonl"),
+        "earlier_pos": Tunings("pos", "tunings-default-rates.jsonl"),
         "cosine": Cosine(),
         "speed": speed_tables,
     }

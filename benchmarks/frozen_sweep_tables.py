@@ -74,11 +74,11 @@ def rate(name: str, heads: list[Head], results: list[Result]) -> str:
     return f"{own:g}" + ("!" if len(tried) > 1 and own in (min(tried), max(tried)) else "")
 
 
-def print_heads(results: list[Result]) -> None:
+def heads_table(results: list[Result]) -> list[str]:
     """One row a head: its rate, targets and English at the epoch that was kept, and the difference to `last`."""
     groups = by_name(results)
     base = groups.get("last")
-    print("| head | rate | epoch | dev | targets | English | against `last` |\n|---|---|---|---|---|---|---|")
+    lines = ["| head | rate | epoch | dev | targets | English | against `last` |", "|---|---|---|---|---|---|---|"]
     for name, heads in groups.items():
         scores = [target_mean(head, best_dev(head)) for head in heads]
         english = [head["languages"]["en"][best_dev(head)] for head in heads]
@@ -89,48 +89,67 @@ def print_heads(results: list[Result]) -> None:
             paired = [s - of_base[h["seed"]] for s, h in zip(scores, heads, strict=True) if h["seed"] in of_base]
             against = f"{fmean(paired):+.1f}" if paired else ""
         cells = [rate(name, heads, results), f"{fmean(head['epoch'] for head in heads):.1f}", f"{fmean(dev):.1f}"]
-        print(f"| {name} | {' | '.join(cells)} | {spread(scores)} | {spread(english)} | {against} |")
+        lines.append(f"| {name} | {' | '.join(cells)} | {spread(scores)} | {spread(english)} | {against} |")
+    return lines
 
 
-def print_rules(results: list[Result]) -> None:
+class Rules:
     """What it is worth to stop early: found on some heads and languages, judged on others.
 
     The rule is the number of points that gives the best mean on the core heads with every other target language. It is
     judged on the remaining languages, for each group of heads, against the epoch that is best on English dev. A head
     wins where the mean over its seeds is higher by 0.05 points at least.
+
+    Args:
+        results: Files of one task, the core heads among them.
+
+    Attributes:
+        found: Languages that the rule is found on.
+        judged: Languages that it is judged on.
+        points: The rule: within so many points of the best English dev score.
     """
-    by_group = {group_of(result): list(by_name([result]).items()) for result in results}
-    if FOUND_ON not in by_group:
-        print(f"\nNo stopping rule: there are no {FOUND_ON} heads to find it on.")
-        return
-    languages = targets(by_group[FOUND_ON][0][1][0])
-    found, judged = languages[::2], languages[1::2]
 
-    def mean(heads: list[Head], rule: Rule, on: Collection[str]) -> float:
-        return fmean(target_mean(head, rule(head), on) for head in heads)
+    def __init__(self, results: list[Result]) -> None:
+        self._groups = {group_of(result): list(by_name([result]).items()) for result in results}
+        if FOUND_ON not in self._groups:
+            raise SystemExit(f"No stopping rule: there are no {FOUND_ON} heads to find it on.")
+        languages = targets(self._groups[FOUND_ON][0][1][0])
+        self.found, self.judged = languages[::2], languages[1::2]
+        self.points = max(POINTS, key=lambda points: self.of_group(FOUND_ON, within(points), self.found))
 
-    def of_group(group: str, rule: Rule, on: Collection[str]) -> float:
-        return fmean(mean(heads, rule, on) for _, heads in by_group[group])
+    def of_group(self, group: str, rule: Rule, languages: Collection[str] | None = None) -> float:
+        """The mean over the heads of a group, on the languages that judge if none are named."""
+        return fmean(self._mean(heads, rule, languages or self.judged) for _, heads in self._groups[group])
 
-    points = max(POINTS, key=lambda p: of_group(FOUND_ON, within(p), found))
-    print(
-        f"\nBest of the first epoch within {', '.join(f'{p:g}' for p in POINTS)} points on the {FOUND_ON} heads and "
-        f"{len(found)} languages ({' '.join(found)}): {points:g}. On the other {len(judged)} ({' '.join(judged)}):\n"
-    )
-    shown = [p for p in (1.0, 2.0) if p != points]
-    print("| heads | | best on dev | " + " | ".join(f"within {p:g}" for p in (points, *shown)) + " | best epoch (not "
-          "allowed) | won | lost | equal |\n|---|---|---|" + "---|" * (len(shown) + 5))  # fmt: skip
-    for group, variants in by_group.items():
-        gains = [mean(heads, within(points), judged) - mean(heads, best_dev, judged) for _, heads in variants]
-        oracle = fmean(
-            fmean(max(target_mean(head, e, judged) for e in range(len(head["dev"]))) for head in heads)
-            for _, heads in variants
+    def gains(self, group: str) -> list[float]:
+        """What the rule is worth for each head of a group."""
+        rule = within(self.points)
+        return [self._mean(heads, rule) - self._mean(heads, best_dev) for _, heads in self._groups[group]]
+
+    def _mean(self, heads: list[Head], rule: Rule, languages: Collection[str] | None = None) -> float:
+        return fmean(target_mean(head, rule(head), languages or self.judged) for head in heads)
+
+    def _oracle(self, group: str) -> float:
+        """The epoch that is best on the languages themselves."""
+        return fmean(
+            fmean(max(target_mean(head, e, self.judged) for e in range(len(head["dev"]))) for head in heads)
+            for _, heads in self._groups[group]
         )
-        won, lost = sum(gain >= 0.05 for gain in gains), sum(gain <= -0.05 for gain in gains)
-        cells = [f"{of_group(group, best_dev, judged):.1f}"]
-        cells += [f"{of_group(group, within(p), judged):.1f}" for p in (points, *shown)]
-        cells += [f"{oracle:.1f}", str(won), str(lost), str(len(gains) - won - lost)]
-        print(f"| {group} | {len(gains)} | {' | '.join(cells)} |")
+
+    def table(self) -> list[str]:
+        """A line for each group of heads."""
+        shown = [self.points, *(points for points in (1.0, 2.0) if points != self.points)]
+        header = ["heads", "", "best on dev", *(f"within {p:g}" for p in shown), "best epoch (not allowed)"]
+        header += ["won", "lost", "equal"]
+        lines = ["| " + " | ".join(header) + " |", "|---" * len(header) + "|"]
+        for group, variants in self._groups.items():
+            gains = self.gains(group)
+            won, lost = sum(gain >= 0.05 for gain in gains), sum(gain <= -0.05 for gain in gains)
+            scores = [self.of_group(group, rule) for rule in (best_dev, *map(within, shown))]
+            cells = [f"{score:.1f}" for score in (*scores, self._oracle(group))]
+            cells += [str(count) for count in (won, lost, len(gains) - won - lost)]
+            lines.append(f"| {group} | {len(variants)} | {' | '.join(cells)} |")
+        return lines
 
 
 def plot(groups: dict[str, list[Head]], stem: Path, metric: str) -> None:
@@ -177,8 +196,13 @@ def main() -> None:
     parser.add_argument("--plots", type=Path)
     args = parser.parse_args()
     results = [json.loads(path.read_text("utf-8")) for path in args.results]
-    print_heads(results)
-    print_rules(results)
+    print("\n".join(heads_table(results)))
+    rules = Rules(results)
+    print(
+        f"\nOf the first epochs within {', '.join(f'{p:g}' for p in POINTS)} points of the best on English dev, "
+        f"{rules.points:g} is best on the {FOUND_ON} heads and {' '.join(rules.found)}; on {' '.join(rules.judged)}:\n"
+    )
+    print("\n".join(rules.table()))
     if args.plots:
         plot(by_name(results), args.plots, {"ner": "span F1", "pos": "accuracy"}[results[0]["arguments"]["task"]])
 

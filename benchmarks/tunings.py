@@ -135,6 +135,13 @@ def group_of(cell: dict[str, Any]) -> tuple[str, str, str]:
     return cell["task"], cell["tuning"].partition(":/")[0], cell["head"]
 
 
+def groups_of(rows: Iterable[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    """The groups that rows are of, in the order of `REAL_TUNINGS`."""
+    order = [tuple(name.split("/")) for name in REAL_TUNINGS]
+    found = dict.fromkeys(group_of(row["cell"]) for row in rows)
+    return sorted(found, key=lambda group: order.index(group[1:]) if group[1:] in order else len(order))
+
+
 def best_of(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """The row with the best English dev score, of those with one seed and several rates."""
     return max(rows, key=lambda row: row["dev"])
@@ -227,7 +234,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 def chosen(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of each group at the rates that its first seed chose, and how many pairs of rates there were."""
     kept = []
-    for group in dict.fromkeys(group_of(row["cell"]) for row in rows):
+    for group in groups_of(rows):
         mine = [row for row in rows if group_of(row["cell"]) == group]
         first = [row for row in mine if row["cell"]["options"]["seed"] == mine[0]["cell"]["options"]["seed"]]
         best = best_of(first)
@@ -239,20 +246,26 @@ def over_seeds(rows: list[dict[str, Any]]) -> str:
     """Mean and standard deviation over seeds, and the difference to the last layer of the same seed."""
     groups: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
     rates: dict[tuple[str, str], str] = {}
+    titles: dict[tuple[str, str], str] = {}
     for row in chosen(rows):
         cell, scores = row["cell"], row["scores"]
         targets = fmean(score for language, score in scores.items() if language != "en")
         key = (cell["tuning"], cell["head"])
         groups.setdefault(key, {})[cell["options"]["seed"]] = targets, scores["en"]
-        rates[key] = rates_of(row)
+        rates[key], titles[key] = rates_of(row), title_of(row)
     lines = []
     for (tuning, head), seeds in groups.items():
         base = groups.get((tuning, "last"), {})
         paired = [found[0] - base[seed][0] for seed, found in seeds.items() if seed in base and head != "last"]
         columns = [spread([found[i] for found in seeds.values()]) for i in (0, 1)]
         difference = spread(paired, "+.2f") if paired else ""
-        lines.append([tuning, head, rates[tuning, head], str(len(seeds)), *columns, difference])
+        lines.append([tuning, titles[tuning, head], rates[tuning, head], str(len(seeds)), *columns, difference])
     return table(["tuning", "head", "rates", "seeds", "targets", "English test", "against `last`"], lines)
+
+
+def title_of(row: dict[str, Any]) -> str:
+    """What the head of a row is called."""
+    return NAMES[row["cell"]["head"]].format(layer=",".join(map(str, row["head"]["fuse_layer"] or ())))
 
 
 def rates_of(row: dict[str, Any]) -> str:
@@ -264,7 +277,7 @@ def rates_of(row: dict[str, Any]) -> str:
         tried = sorted({rates[place] for rates in grid if rates[place] is not None})
         edge = len(tried) > 1 and rate in (tried[0], tried[-1])
         told.append(f"{rate:g}" + "^" * edge)
-    return " / ".join(told)
+    return told[-1] if cell["tuning"] == "features" else " / ".join(told)
 
 
 def spread(values: list[float], form: str = ".1f") -> str:
@@ -276,10 +289,9 @@ def cells_of(row: dict[str, Any], languages: list[str]) -> list[str]:
     """A line of the table."""
     cell, scores = row["cell"], row.get("scores", {})
     targets = [scores[language] for language in languages if language != "en"]
-    layer = row["head"]["fuse_layer"]
     return [
         cell["tuning"].partition(":")[0] if cell["tuning"].startswith("stack") else cell["tuning"],
-        NAMES[cell["head"]].format(layer=",".join(map(str, layer or ()))),
+        title_of(row),
         rates_of(row),
         str(cell["options"]["seed"]),
         *([f"{sum(targets) / len(targets):.1f}"] if targets else []),
