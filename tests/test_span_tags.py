@@ -89,6 +89,8 @@ def test_a_clear_majority_is_four_fifths():
     assert find_span_tags({"B_PER": 2, "X": 1}) is None  # not where it has to be rewritten
     assert find_span_tags({"B_PER": 40, "PER-B": 10}).slips == {"PER-B": "B_PER"}
     assert find_span_tags({"B_PER": 40, "PER-B": 11}) is None
+    assert find_span_tags({"b-per": 2, "B-PER": 2}).slips == {"b-per": "B-PER"}  # of two notations ours, if none wins
+    assert find_span_tags({"B-PER": 40, "b_loc": 1}).slips == {"b_loc": "B-loc"}  # which the data do not have
     assert find_span_tags({"B-PER": 11, "b-per": 10}).slips == {"b-per": "B-PER"}  # both are of spans
 
 

@@ -101,6 +101,16 @@ def test_the_score_on_dev_is_that_of_spans(stray, tmp_path):
     assert score(torch.tensor([ids, [0] * len(ids)])) == pytest.approx([200 * SPANS / (2 * SPANS + slips), 0.0])
 
 
+def test_of_many_strays_ten_are_named_and_the_others_counted(tmp_path):
+    path = write(tmp_path / "train-en.tsv", None)
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines(f"x\tzz{i}\n" * (1 + (i == 10)) for i in range(11))
+    said = [problem.message for problem in check_data(path).problems if problem.kind == "slip"]
+    assert len(said) == 11
+    assert said[10].startswith("the label 'zz9' (1 word, line ")
+    assert said[0] == "1 more labels that look like slips, of 2 words"
+
+
 @pytest.mark.parametrize(("tuning", "stray"), [*(("features", stray) for stray in STRAYS), ("lora", "o")])
 def test_train_and_evaluate(tuning, stray, tiny_folder, tmp_path, caplog):
     path = write(tmp_path / "train-en.tsv", stray, 9)

@@ -147,6 +147,18 @@ def test_spans_of_characters_become_words_with_tags(tmp_path, rows):
     assert [(p.kind, p.line) for p in read.problems] == [("cut_word", 1)]  # York-based is one word otherwise
 
 
+def test_spans_may_touch(tmp_path):
+    row = {"text": "Roma-Lazio", "label": [[0, 4, "CITY"], [4, 5, "SIGN"], [5, 10, "LAND"]]}
+    read = read_file(put(tmp_path, jsonl([row])))
+    assert tagged(read) == [[("Roma", "B-CITY"), ("-", "B-SIGN"), ("Lazio", "B-LAND")]]
+
+
+def test_ids_of_texts_with_spans_are_their_own_where_there_are_any(tmp_path):
+    rows = [{"text": "Roma", "label": []}, {"id": 7, "text": "Roma", "label": []}]
+    read = read_file(put(tmp_path, jsonl(rows)), "spans")
+    assert [(item.id, item.own_id) for item in read.items] == [("0", False), ("7", True)]
+
+
 def test_places_in_utf16_are_told_by_the_copy_of_the_text(tmp_path):
     value = {"start": 3, "end": 7, "text": "Anna", "labels": ["PER"]}
     row = {"text": "\U0001f600 Anna", "label": [value]}
@@ -163,6 +175,17 @@ def test_choices_of_label_studio_are_labels(tmp_path):
     ]
     read = read_file(put(tmp_path, json.dumps(rows), "export.json"))
     assert [(item.text, item.label) for item in read.items] == [("a 0", "good"), ("a 1", "bad")]
+
+
+def test_cancelled_annotations_of_label_studio_are_left_out_and_those_of_two_people_refused(tmp_path):
+    [row] = json.loads(json.dumps(LABEL_STUDIO))
+    other = {"result": [{"value": {"start": 0, "end": 4, "labels": ["ORG"]}}], "was_cancelled": True}
+    row["annotations"].insert(0, other)
+    read = read_file(put(tmp_path, json.dumps([row]), "export.json"))
+    assert " ".join("/".join(pair) for pair in tagged(read)[0]) == SPLIT
+    other["was_cancelled"] = False
+    with pytest.raises(DataError, match="line 1: expected a text and a list of spans"):
+        read_file(put(tmp_path, json.dumps([row]), "export.json"), "spans")
 
 
 HARD = [('He said "no",\nand left', "a;b", "neutral"), ("plain", "", "entailment"), ("x\ty", "z", "contradiction")]
@@ -189,6 +212,8 @@ def test_texts_that_begin_like_tags_are_no_words_with_tags(tmp_path):
 def test_csv_of_texts_and_its_bad_rows(tmp_path):
     path = put(tmp_path, 'message,intent\n"How, please?",ask\nBye,leave\n', "a.csv")
     assert [(item.text, item.label) for item in read_file(path).items] == [("How, please?", "ask"), ("Bye", "leave")]
+    gaps = read_file(put(tmp_path, "text,label\na,x\n\n\nb,y\n", "gaps.csv"))
+    assert ([item.line for item in gaps.items], gaps.dropped) == ([2, 5], {"empty_line": 2})
     with pytest.raises(DataError, match="line 3: expected 2 columns with commas or semicolons between them, but got 3"):
         read_file(put(tmp_path, "text,label\na,x\nb, c,y\n", "b.csv"))
     with pytest.raises(DataError, match="line 3: expected a row of a CSV file, but unexpected end of data"):
@@ -207,6 +232,8 @@ def test_a_label_in_the_first_row_alone_may_be_a_header(tmp_path):
     rows = "".join(f"a text {i}\t{'xy'[i % 2]}\n" for i in range(6))
     check = check_data(put(tmp_path, f"Satz\tUrteil\n{rows}", "train-en.tsv"))
     assert ("header", 1) in [(problem.kind, problem.line) for problem in check.problems]
+    check = check_data(put(tmp_path, f"Satz\tUrteil\n{rows}another\tz\n", "train-en.tsv"))
+    assert check.problems == ()  # other labels are as rare
 
 
 @pytest.mark.parametrize("name", ["train-en.tsv.gz", "train-en.tsv", "en_x-ud-train.conllu.gz"])

@@ -195,6 +195,7 @@ def test_space_separated_masakhaner(tmp_path):
     [
         ("a\tO\nb\n", r"line 2: expected 2 columns with a TAB between them, but got 1: 'b'"),
         ("a\tO\nb\tX\tO\nc\tO\n", r"line 2: expected 2 columns with a TAB between them, but got 3: 'b\\tX\\tO'"),
+        ("a\tO\n#b\n", r"line 2: expected 2 columns with a TAB between them, but got 1: '#b'"),  # it may be a word
         ("a\tO\nb\t\n", r"line 2: expected a tag in column 2, but it is empty"),
         ("a\nb\n", r"line 1: expected at least two columns .* but got 'a'; .* format='words'"),
     ],

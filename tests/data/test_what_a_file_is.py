@@ -44,6 +44,7 @@ def test_carriage_returns_alone_end_lines(put):
     read = read_file(put("Anna\tB-PER\rmet\tO\rBob\tB-PER\r\rRome\tB-LOC\r"))
     assert tagged(read) == [[("Anna", "B-PER"), ("met", "O"), ("Bob", "B-PER")], [("Rome", "B-LOC")]]
     assert [problem.kind for problem in read.problems] == ["cr_line_ends"]
+    assert tagged(read_file(put("Anna\tB-PER\rmet\tO\r\n"))) == [[("Anna", "B-PER"), ("met", "O")]]
     kept = read_file(put("a\rb\tB-X\nc\tO\n"))  # inside a word of a file with LF it is a character like any other
     assert kept.items[0].words == ["a\rb", "c"]
 
@@ -65,6 +66,7 @@ def test_blanks_beside_tags_are_no_part_of_them(put, blank):
         ("O\tany\nB-Rating\ttop\nI-Rating\trated\n", "2 columns: tag, word"),
         ("O any\nB-Rating top\nI-Rating rated\n", "2 columns: tag, word"),
         ("0\tO\tany\n1\tB-Rating\ttop\n2\tI-Rating\trated\n", "3 columns: number, tag, word"),
+        ("O\tDT\tany\nB-Rating\tJJ\ttop\nI-Rating\tJJ\trated\n", "3 columns: tag, -, word"),
     ],
 )
 def test_the_tag_may_stand_first(put, text, layout):
@@ -79,6 +81,38 @@ def test_comments_and_outer_entities_of_germeval(put, end):
     check = check_data(put(text))
     assert (check.words, check.entities, check.dropped) == (4, {"PER": 1, "LOC": 1}, {"comment_line": 1})
     assert check.errors == []
+
+
+def test_of_two_columns_with_tags_the_one_with_four_times_as_many_counts(put):
+    def columns(most):
+        rows = [f"a{i}\tB-PER\t{'O' if i else 'B-LOC'}\n" for i in range(most)]
+        return put("".join(rows))
+
+    assert read_file(columns(4)).layout == "3 columns: word, tag, -"
+    with pytest.raises(DataError, match="2 columns hold tags; name the right one with --tag-column"):
+        read_file(columns(3))
+
+
+def test_numbers_behind_the_word_are_not_those_of_the_rows(put):
+    text = "Anna\t2\tB-PER\n#\t0\tO\nBern\t1\tB-LOC\n\n"
+    read = read_file(put(text))
+    assert read.layout == "3 columns: word, -, tag"
+    assert tagged(read) == [[("Anna", "B-PER"), ("#", "O"), ("Bern", "B-LOC")]]
+
+
+@pytest.mark.parametrize(
+    ("labels", "format"),
+    [
+        ("xyxyxy", "labelled"),
+        ("xyzxyz", "labelled"),
+        ("xyzvxy", "columns"),
+        ("------", "labelled"),
+        ("abcdef", "columns"),
+    ],
+)
+def test_three_columns_of_words_are_labelled_where_each_label_stands_twice(put, labels, format):
+    text = "".join(f"one{i}\tother{i}\t{label}\n" for i, label in enumerate(labels))
+    assert read_file(put(text)).format == format
 
 
 def test_a_comment_of_as_many_columns_as_the_rows(put):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from dlfa_adapters.evaluation.paired import Paired, at_once
 from dlfa_adapters.evaluation.simultaneous import simultaneous
 
 
@@ -37,6 +38,20 @@ def test_the_interval_leaves_0_out_where_p_is_small():
         observed = random.normal(scale=2, size=4)
         for low, high, p in simultaneous(list(observed), list((random.normal(size=(999, 4)) + observed).T)):
             assert (low > 0 or high < 0) == (p < 0.05) or abs(p - 0.05) < 0.003
+
+
+def test_a_resample_that_deviates_as_much_as_what_was_observed_counts():
+    flips = np.array([2.0, 0.0] * 8)  # around 1: the standard deviation is 1, and so is each deviation
+    assert simultaneous([1.0], [flips]) == [(0.0, 2.0, 1.0)]
+
+
+def test_one_item_is_not_tested_and_costs_the_others_nothing():
+    pairs = [Paired(0.0, 1.0, np.random.default_rng(i).normal(1, 0.4, 99)) for i in range(3)]
+    [[one, alone]] = at_once([pairs[:2]], [1, 50])
+    assert (one.difference, one.low, one.adjusted_p, alone.adjusted_p) == (1.0, None, None, None)
+    [[one, *two]] = at_once([pairs], [1, 50, 50])
+    assert (one.adjusted_p, two) == (None, at_once([pairs[1:]], [50, 50])[0])
+    assert two[0].adjusted_p >= two[0].p_value / 2 > 0
 
 
 def test_what_never_varies():

@@ -110,6 +110,25 @@ def test_equal_ids_with_other_labels_are_no_translations():
     assert "nothing tells" in find(other, TOPIC).drawn.sentence
 
 
+def test_nine_of_ten_labels_must_be_the_same():
+    for wrong, found in ((2, "index_id"), (3, None)):
+        labels = [TOPICS[(i + (i < wrong)) % 7] for i in range(20)]
+        assert by(topics("de", range(20)) + topics("sw", range(20), labels), TOPIC) == found
+
+
+def test_any_ids_of_sentences_count_in_a_task_that_is_parallel():
+    rows = [{"language": x, "id": f"s{i}", "words": ["w"], "tags": ["O"]} for x in ("de", "hi") for i in range(2)]
+    assert by(rows, replace(NER, parallel=True)) == "sent_id"
+    assert by(rows, NER) is None
+
+
+def test_it_is_said_where_one_language_does_not_tell_what_its_ids_are():
+    items, _ = items_by_language(load_source(topics("de", range(3)) + topics("sw", range(3)), TOPIC))
+    told = find_translations([items[0], replace(items[1], own_ids=None)], TOPIC).drawn
+    assert told.sentence.endswith("that equal ones are translations is assumed.")
+    assert "assumed" not in find_translations(items, TOPIC).drawn.sentence
+
+
 @pytest.mark.parametrize(("name", "task"), [("nli", XNLI), ("pawsx", PAWSX), ("ner", NER), ("pos", POS)])
 def test_the_samples_are_no_translations(name, task):
     assert by(f"samples:{name}", task) is None
@@ -132,6 +151,14 @@ def test_each_language_takes_its_own_of_the_ids_that_are_drawn():
     for each in sums.values():
         assert (each[:, 2:] == 30).all()  # as many as there are
     assert sums["de"][:, 0].std() == pytest.approx(np.sqrt(30) * np.arange(30, 60).std(), rel=0.1)
+
+
+def test_items_of_one_language_with_one_id_are_drawn_together():
+    found = find(topics("de", [0, 0, 1]) + topics("sw", [0, 1]), TOPIC)
+    counts = {"de": np.ones((3, 1), int), "sw": np.eye(2, dtype=int)}
+    sums = {x: each.values for x, each in resample_languages(counts, found, 50, 0).items()}
+    assert (sums["de"][:, 0] == sums["sw"] @ [2, 1]).all()
+    assert len(set(sums["de"][:, 0])) == 3
 
 
 def test_without_translations_a_language_is_drawn_as_if_it_were_alone():

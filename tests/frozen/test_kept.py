@@ -40,6 +40,11 @@ def test_among_epochs_of_the_best_score_the_one_of_the_lowest_loss(epochs):
     assert len(head.epochs) == 1  # no weights are held that can no longer be kept
 
 
+def test_rates_are_compared_by_the_best_epoch_also_where_an_earlier_one_is_kept():
+    head = after([(50.0, 0.9), (60.0, 0.7), (60.0, 0.5), (55.0, 0.1)], within=10.0)
+    assert (head.epoch, head.dev_score, head.quality) == (1, 50.0, (60.0, -0.5))
+
+
 def test_without_dev_data_the_last_epoch_is_kept(tagged):
     [head] = train_heads([HeadSpec(name="last", fusion="last")], tagged, None, NER.labels, accuracy, epochs=3)
     assert (head.epoch, head.dev_scores) == (3, [])

@@ -111,6 +111,14 @@ def test_equal_to_training_each_alone(spec, together, tagged):
     torch.testing.assert_close(*logits, rtol=0, atol=1e-4)
 
 
+def test_rates_that_lie_between_those_of_another_architecture(tagged):
+    specs, rates = [SPECS[1], SPECS[2], SPECS[0]], [Rate(1e-3), Rate(3e-2), Rate(6e-3)]
+    heads = train_heads(specs, tagged, None, NER.labels, accuracy, epochs=2, rates=rates, batch_size=3, seed=5)
+    for head, spec, rate in zip(heads, specs, rates, strict=True):
+        alone = trained_alone(spec, tagged, 2, 3, 5, rate)[-1]
+        torch.testing.assert_close(head.state_dict["classifier.weight"], alone["classifier.weight"], rtol=0, atol=1e-4)
+
+
 def test_a_batch_of_one_window_leaves_the_statistics_of_the_global_branch(tagged):
     """As the modules do: from one mean over tokens there is no variance."""
     spec = SPECS[1]

@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 import torch
 
-from dlfa_adapters.frozen import HeadSpec, train_heads
+from dlfa_adapters.frozen import HeadSpec, TrainedHead, train_heads
+from dlfa_adapters.frozen.kept import Epoch
 from dlfa_adapters.frozen.optimizer import Rate
 from dlfa_adapters.frozen.scores import accuracy
 from dlfa_adapters.frozen.trials import all_rates, edge, try_rates
@@ -44,6 +45,25 @@ def test_watched_data_do_not_choose_it(tagged):
         ]
         by_target = max(heads, key=lambda head: head.watched["de"][head.epoch - 1])
         assert (by_target.rate.learning_rate, trial.rate.learning_rate) == (1e-2, 1e-1)
+
+
+def test_a_rate_is_judged_by_its_best_epoch(monkeypatch):
+    """Whatever came after it, and also where an earlier epoch is kept that is only nearly as good."""
+    from dlfa_adapters.frozen import trials
+
+    def train(specs, *data, rates, **options):
+        scores = {1e-3: [58.0, 59.0], 1e-2: [52.0, 60.0], 1e-1: [59.5, 10.0]}
+        heads = []
+        for spec, rate in zip(specs, rates, strict=True):
+            heads.append(TrainedHead(spec, rate))
+            for number, score in enumerate(scores[rate.learning_rate], 1):
+                heads[-1].after_epoch(number, score, 9.0, lambda n=number, s=score: Epoch(n, s, {}))
+        return heads
+
+    monkeypatch.setattr(trials, "train_heads", train)
+    [trial] = try_rates(SPECS[:1], None, None, NER.labels, accuracy, rates=all_rates([1e-1, 1e-2, 1e-3]))
+    assert trial.dev == [59.0, 60.0, 59.5]
+    assert (trial.rate.learning_rate, trial.edge, trial.head.epoch, trial.head.dev_score) == (1e-2, None, 1, 52.0)
 
 
 def test_among_rates_of_equal_score_the_lower_loss_chooses(tagged):

@@ -1,5 +1,6 @@
 """A full disk: one sentence with the place and the room that is needed, no half files, and what was there stays."""
 
+import errno
 import os
 from contextlib import contextmanager
 
@@ -9,6 +10,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
 from dlfa_adapters.errors import DLFAError
+from dlfa_adapters.ground import disk
 from dlfa_adapters.ground.disk import DiskFullError, is_full, writing
 from dlfa_adapters.ground.folders import draft_beside, put_in_place
 from dlfa_adapters.ground.tensors import save_tensors
@@ -58,6 +60,20 @@ def test_what_is_needed_is_said(tmp_path):
         with pytest.raises(DiskFullError, match=r"full: it needs more than 50 kB, there were \d"):
             write_folder(tmp_path / "run")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_room_that_there_was_counts_what_had_been_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(disk, "free_disk", lambda folder: 1_000)
+    with (
+        pytest.raises(DiskFullError, match="it needs more than 5 kB, there were 6 kB;"),
+        writing(tmp_path / "run", written=lambda: 5_000),
+    ):
+        raise OSError(errno.ENOSPC, "full")
+    with (
+        pytest.raises(DiskFullError, match="it needs 8 kB, there were 1 kB;"),
+        writing(tmp_path / "run", needs=8_000, written=lambda: 5_000),
+    ):
+        raise OSError(errno.ENOSPC, "full")
 
 
 def write_folder(folder, size=200_000):
