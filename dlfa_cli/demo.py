@@ -27,7 +27,8 @@ def demo(
     """Learn named entities from English samples with a frozen encoder, and tag other languages. Under two minutes.
 
     Computes the encoder's hidden states once, trains the baseline (`last`) and every layer fusion (`D_1`, `D_2`, ...)
-    side by side, picks the layer on English dev data, and saves that model. Examples:
+    side by side, each at the learning rate that is best for it, picks the layer on English dev data, and saves that
+    model. Examples:
 
     `dlfa demo`
 
@@ -61,6 +62,8 @@ def as_dict(result: "DemoResult") -> dict[str, object]:
         "mean": {column: round(result.mean(column), 2) for column in result.columns},
         "dev": result.dev_scores,
         "epochs": result.epochs,
+        "rates": result.rates,
+        "alone": {column: {"dev": dev, "mean": mean} for column, (dev, mean) in result.alone.items()},
         "picked": result.picked,
         "run": str(result.run.folder),
         "metric": "span F1 (lenient), percent",
@@ -78,9 +81,10 @@ def show(result: "DemoResult") -> None:
     epochs = result.epochs[result.picked]
     dev = result.dev_scores[result.picked]
     console.print(
-        f"Picked [bold]{result.picked}[/bold] on English dev (F1 {dev:.1f}, epoch {epochs}). Each column kept its best "
-        "epoch on English dev. The gate is `attention`, the bounded form: with this little data the printed one learns "
-        "more slowly. The sentences are samples: these numbers are no results.\n"
+        f"Picked [bold]{result.picked}[/bold] on English dev (F1 {dev:.1f}, epoch {epochs}). Each column has the "
+        "learning rate and the epoch that were best for it on English dev. The gate is `attention`, the bounded form: "
+        "with this little data the printed one learns more slowly. The sentences are samples: these numbers are no "
+        "results.\n"
     )
     for language, words, tags in result.taste:
         console.print(f"  {language}  ", coloured(words, tags), sep="")
@@ -114,14 +118,18 @@ def _table(console: "Console", result: "DemoResult") -> None:
             f"{column}*" if picked else column, justify="right", style="bold" if picked else "", no_wrap=True
         )
     dev = (f"{result.dev_scores[column]:.1f}" for column in result.columns)
+    table.add_row("rate", *(f"{result.rates[column]:g}" for column in result.columns), style="dim")
     table.add_row("dev", *dev, style="dim", end_section=True)
     rows = sorted(result.scores.items(), key=lambda item: (item[0] != "en", item[0]))
     for i, (language, row) in enumerate(rows):
         cells = ["–" if row[column] is None else f"{row[column]:.1f}" for column in result.columns]
         table.add_row(language, *cells, end_section=i in (0, len(rows) - 1))
     table.add_row("mean", *(f"{result.mean(column):.1f}" for column in result.columns), style="bold")
+    alone = (f"{result.alone[column][1]:.1f}" if column in result.alone else "" for column in result.columns)
+    table.add_row("alone", *alone, style="dim")
     table.caption = (
-        f"last: the baseline. dev: English dev, which picks (*). mean: the {len(rows) - 1} languages but English."
+        f"last: the baseline. dev: English dev, which picks (*). mean: the {len(rows) - 1} languages but English. "
+        "alone: that mean for a linear head on layer k without fusion."
     )
     console.print(table)
 

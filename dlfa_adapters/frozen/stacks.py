@@ -13,7 +13,7 @@ from dlfa_adapters.frozen.examples import Batch
 from dlfa_adapters.frozen.stacked import FusionClassifier, HeadSpec
 
 _STACKED = ("dlfa", "last", "layer", "scalar_mix", "concat")
-_BYTES = 2**31  # of what a stack keeps for its backward pass, at the least
+_BYTES = {"cpu": 2**27, "cuda": 2**31}  # of what a stack keeps for its backward pass: on a CPU it should stay in caches
 _KEPT = 12  # float32 values of the width a token and head that are kept, about
 
 
@@ -153,7 +153,7 @@ def make_stacks(
     tokens: int,
     order: Sequence[int] | None = None,
 ) -> list[Stack]:
-    """Heads of equal architecture together, as many as a GB or two can train on so many tokens, more on a large GPU.
+    """Heads of equal architecture together, as many as should train on so many tokens at once.
 
     Args:
         heads: What to train, on the device where the states are.
@@ -190,7 +190,8 @@ def _stacks(
 
 def _room(device: torch.device) -> int:
     """Bytes that a stack may keep: on a GPU a quarter of what is free, since each stack there is costs its launches."""
-    return max(_BYTES, torch.cuda.mem_get_info(device)[0] // 4) if device.type == "cuda" else _BYTES
+    least = _BYTES.get(device.type, _BYTES["cpu"])
+    return max(least, torch.cuda.mem_get_info(device)[0] // 4) if device.type == "cuda" else least
 
 
 def all_layers(specs: Sequence[HeadSpec], num_layers: int) -> tuple[int, ...]:
