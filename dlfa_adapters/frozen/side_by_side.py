@@ -102,7 +102,7 @@ def train_heads(
             step += 1
             if on_progress is not None:
                 on_progress(1, steps)
-        if epoch > done and (epoch % every == 0 or epoch == epochs or step == steps):
+        if epoch > done and (epoch % every == 0 or step == steps):
             _after_epoch(epoch, stacks, trained, judge, asked, within)
             if saved:
                 saved.save(epoch, trained)

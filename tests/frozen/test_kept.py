@@ -149,7 +149,15 @@ def test_both_damaged_is_the_first_epoch_again(tagged, tmp_path, caplog):
     assert "the training begins with its first epoch" in caplog.text
 
 
-@pytest.mark.parametrize("other", [{"heads": 1}, {"rates": [Rate(1e-2)] * 4}, {"epochs": 3}])
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"heads": 1},
+        {"rates": [Rate(1e-2)] * 4},
+        {"rates": [Rate(2e-2), Rate(2e-3), Rate(2e-2, 0.1), Rate(2e-3)]},  # in the order of the first
+        {"epochs": 3},
+    ],
+)
 def test_the_checkpoint_of_another_training_is_not_gone_on_from(other, tagged, tmp_path):
     path = tmp_path / "epoch.safetensors"
     data = (tagged, tagged, NER.labels, accuracy)

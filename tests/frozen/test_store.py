@@ -147,6 +147,10 @@ def test_a_full_disk_is_no_place_for_states(tmp_path, encoder, tagged, monkeypat
 
     monkeypatch.setattr(module, "free_disk", lambda folder: 2**31)
     assert decide(encoder.model, {"train": tagged.windows}, LAYERS, tmp_path).folder is None
+    size = 2 * 16 * len(LAYERS) * tagged.states.offsets[-1]
+    for there, folder in ((size, tmp_path), (size - 1, None)):  # earlier states, which are replaced, make room
+        (tmp_path / "train.safetensors").write_bytes(bytes(there))
+        assert decide(encoder.model, {"train": tagged.windows}, LAYERS, tmp_path).folder == folder
     monkeypatch.setattr(module, "free_disk", lambda folder: 2**32)
     assert decide(encoder.model, {"train": tagged.windows}, LAYERS, tmp_path).folder == tmp_path
 
