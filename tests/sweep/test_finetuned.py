@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 import torch
 from finetuned_data import prepared, still_folder
-from safetensors.numpy import load_file, save_file
 
 import dlfa_adapters.sweep.finetuned as module
 import dlfa_adapters.sweep.finetuned_work as work
@@ -75,6 +74,24 @@ def test_another_seed_sees_the_batches_that_train_gives_it(sweep, rows, tmp_path
     assert_same(alone, [row for row in rows if row.spec == second.specs[0]])
 
 
+def test_a_last_epoch_that_is_cut_short_is_one_too(still, tmp_path):
+    sweep = prepared(still, tmp_path / "out", max_steps=5)
+    stacked = finetuned_sweep(sweep, tmp_path / "stacked", at_once=3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "why_not_stackable", lambda model: "because")
+        assert_same(finetuned_sweep(sweep, tmp_path / "alone"), stacked)
+    assert 3 in [row.epoch for row in stacked]  # of two steps, two and one
+
+
+def test_one_by_itself_has_no_more_steps_than_the_others(still, tmp_path):
+    sweep = prepared(still, tmp_path / "out", epochs=None)
+    assert sweep.settings.min_steps > sweep.settings.steps(len(sweep.train.rows))  # a training would have as many
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "why_not_stackable", lambda model: "because")
+        [row] = finetuned_sweep(dataclasses.replace(sweep, specs=sweep.specs[:1]), tmp_path)
+    assert len(row.dev) == len(row.languages["de"]) == sweep.settings.epochs
+
+
 TRIED = {"learning_rate": None, "learning_rates": (1e-2, 1e-6), "head_learning_rates": (3e-2, 1e-2)}
 
 
@@ -142,10 +159,9 @@ def test_runs_of_one_seed_stand_side_by_side(sweep, rows, tmp_path, monkeypatch)
 def test_what_is_finished_is_not_trained_again(one_seed, first_rows, tmp_path, monkeypatch):
     finetuned_sweep(one_seed, tmp_path, at_once=3)
     files = RowFiles(tmp_path, one_seed)
-    cut, other = (tmp_path / f"training-{files.key(number)}.safetensors" for number in (1, 2))
+    whole, cut, other = (tmp_path / f"training-{files.key(number)}.safetensors" for number in range(3))
     cut.write_bytes(cut.read_bytes()[:200])
-    # written for another sweep
-    save_file(load_file(other), other, metadata={"row": '{"identity": "0", "epoch": 1, "dev": [1], "languages": {}}'})
+    other.write_bytes(whole.read_bytes())  # of another training than its name says
     trained = []
     start = work.start_ensemble
     monkeypatch.setattr(work, "start_ensemble", lambda *args: trained.extend(args[1]) or start(*args))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 from dataclasses import replace
 
@@ -13,8 +14,11 @@ from dlfa_adapters.errors import ConfigError, MissingExtraError, RunError
 from dlfa_adapters.evaluation.evaluate import predict_run
 from dlfa_adapters.evaluation.scores import scores_for
 from dlfa_adapters.sweep import make_table, run_sweep
+from dlfa_adapters.sweep.prepare import Request, prepare
 from dlfa_adapters.sweep.saved import read_rows
 from dlfa_adapters.tasks import NER
+from dlfa_adapters.training.settings import Settings, resolve
+from dlfa_adapters.tuning import get_tuning
 
 TRAIN = [
     "Anna/B-PER met/O Bob/B-PER in/O Rome/B-LOC", "Rome/B-LOC fell/O", "Bob/B-PER", "no/O name/O here/O",
@@ -88,6 +92,20 @@ def test_the_best_head_is_a_run_that_predicts_what_was_scored(done, data):
     for language in predicted.languages:
         counts = score.counts(language.predicted, language.gold)
         assert counts.tolist() == best.counts[language.language].tolist()
+
+
+def test_training_and_dev_data_are_those_of_the_language_that_is_named(data, tiny_folder, tmp_path):
+    for name in ("sw/train", "sw/dev"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.tsv").write_text(f"{name[3:]}\tB-PER\n", "utf-8")
+    shutil.copytree(data, tmp_path, dirs_exist_ok=True)
+    tuning = get_tuning("features")
+    for language, items in (("sw", (1, 1)), (None, (8, 5))):
+        request = Request(task="ner", train_data=tmp_path, language=language, model=str(tiny_folder))
+        ready = prepare(request, tuning, resolve(Settings(epochs=1), tuning), tmp_path / "sweep")
+        assert ready.sources == [language or "en"]
+        assert (len(ready.train.words), len(ready.dev.words)) == items
+        assert set(ready.targets) == {"de", "en", "sw"}
 
 
 def test_what_is_saved(done):
@@ -195,6 +213,20 @@ def test_each_head_learns_at_the_rate_that_is_best_for_it_on_source_dev(tried, s
         assert bool(row.rates.edges) == (best == 1e-1)
         if row.spec.seed == 0:
             assert (row.dev, row.languages) == (pytest.approx(at[best].dev), at[best].languages)
+
+
+def test_rates_are_tried_without_a_target_language_and_with_the_weight_decay_that_is_asked_for(
+    sweep, tmp_path, monkeypatch
+):
+    from dlfa_adapters.sweep import frozen
+
+    given, train_heads = [], frozen.train_heads
+    monkeypatch.setattr(frozen, "train_heads", lambda *data, **how: given.append(how) or train_heads(*data, **how))
+    sweep(tmp_path / "sweep", head_learning_rate=RATES, weight_decay=0.3, seeds=1, epochs=1, extra=[], layers=[1])
+    tried, trained = given
+    assert [tuple(rate) for rate in tried["rates"]] == 3 * [(rate, 0.3) for rate in sorted(RATES)]
+    assert {rate.weight_decay for rate in trained["rates"]} == {0.3}
+    assert (tried.get("watch"), set(trained["watch"])) == (None, {"de", "en", "sw"})
 
 
 def test_the_rates_stand_in_the_table_and_in_the_files(tried):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlfa_adapters.training.plan import load_split
+from dlfa_adapters.training.plan import load_dev, load_split
 
 SENTENCE = "Anna\tB-PER\nmet\tO\n\nBob\tB-PER\n\n"
 
@@ -71,4 +71,7 @@ def test_training_takes_the_source_language_alone(tmp_path):
     for asked, there in ((None, "en"), ("sw", "sw")):
         for split in ("train", "dev"):
             rows = load_split(tmp_path, "ner", split, asked).dataset
+            assert (list(rows["language"]), list(rows["words"])) == ([there], [[there]])
+        for named in (None, tmp_path):
+            rows = load_dev(named, tmp_path, "ner", asked).dataset
             assert (list(rows["language"]), list(rows["words"])) == ([there], [[there]])

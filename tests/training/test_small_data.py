@@ -32,6 +32,7 @@ SMALL = {"epochs": None, "fuse_layer": 2}  # two steps in each epoch, of four it
 def test_how_many_epochs(options, rows, epochs, steps):
     settings = least_steps(resolve(Settings(**options), get_tuning("features")), rows, plateau=False)
     assert (settings.epochs, settings.steps(rows)) == (epochs, steps)
+    assert settings.min_steps == options.get("min_steps", 0 if options else 500)
     again = least_steps(resolve(Settings(**settings.as_dict()), get_tuning("features")), rows, plateau=False)
     assert again == settings  # what a run says of itself gives the same training
 
