@@ -66,6 +66,8 @@ class SpanTags:
 
 def bare(label: str) -> str:
     """A label without blanks (no-break ones too) and invisible characters at its ends."""
+    if label and label[0].isalnum() and label[-1].isalnum():  # nearly all of them
+        return label
     start, stop = 0, len(label)
     while start < stop and _is_unseen(label[start]):
         start += 1
