@@ -147,8 +147,9 @@ def test_tune(tiny_folder, tmp_path, caplog):
     assert "line 38: the label 'o' " in "\n".join(caplog.messages)
 
 
-def test_a_known_task_learns_what_it_knows_and_is_not_stopped_by_a_slip(tmp_path):
-    text = "Anna\tB-PER\nsaw\tO\nAcme\tB-ORG\nin\to\nRome\tB-LOC\n\nAnn\tB-PER\nLee\tI-PER\nfell\tO\n"
+@pytest.mark.parametrize("slip", ["o", "zzz"])
+def test_a_known_task_learns_what_it_knows_and_is_not_stopped_by_a_slip(slip, tmp_path):
+    text = f"Anna\tB-PER\nsaw\tO\nAcme\tB-ORG\nin\t{slip}\nRome\tB-LOC\n\nAnn\tB-PER\nLee\tI-PER\nfell\tO\n"
     (tmp_path / "train-en.tsv").write_text(text, "utf-8")
     for labels in (None, "data", "task"):
         task = task_for("ner", load_source(tmp_path / "train-en.tsv", "ner", "train"), labels)

@@ -72,5 +72,5 @@ def at_the_edge(end: str, rate: float, tried: Iterable[float]) -> str:
         tried: What was tried.
     """
     further = rate / 3 if end == "lowest" else rate * 3
-    said = ", ".join(f"{each:g}" for each in sorted({*tried, float(f"{further:.0e}")}))
+    said = ",".join(f"{each:g}" for each in sorted({*tried, float(f"{further:.0e}")}))
     return f"The best learning rate of the head, {rate:g}, is the {end} of those tried; try --head-lr {said}."

@@ -66,6 +66,7 @@ CASES = [  # what is typed, and what is said
     ("train ner -k auto --parallel none.tsv", "none.tsv: expected a file"),
     ("train ner --model ./none", "The encoder './none' cannot be loaded (there is no such folder)"),
     ("train ner --out taken", "taken exists and is not a run folder"),
+    ("train ner --out busy", "come into PLACE/busy.training, which is not a folder that this library made"),
     ("train --resume none", "There is no training of none to resume"),
     ("train ner --resume none --epochs 3", "leave out --epochs"),
     ("tune mine", "There are no samples of 'mine'"),
@@ -94,6 +95,7 @@ CASES = [  # what is typed, and what is said
     ("train-language sw --text good.tsv --reduction 0", "reduction must be a number above 0"),
     ("train-language sw --text good.tsv --format x", "expected a format among"),
     ("train-language sw --text good.tsv --out taken", "taken exists"),
+    ("train-language sw --text good.tsv --out busy", "come into PLACE/busy.training, which is not a folder that"),
     ("train-language --resume none", "There is no training of none to resume"),
     ("predict none hello", "There is no run folder none"),
     ("predict taken hello", "taken is not a run folder"),
@@ -149,8 +151,9 @@ def told(tmp_path_factory):
     folder = tmp_path_factory.mktemp("refusals")
     (folder / "good.tsv").write_text("Anna\tB-PER\nmet\tO\n\nBob\tB-PER\n\n", "utf-8")
     (folder / "pairs.tsv").write_text("a\tb\nc\td\n", "utf-8")
-    (folder / "taken").mkdir()
-    (folder / "taken" / "mine.txt").write_text("precious", "utf-8")
+    for name in ("taken", "busy.training"):
+        (folder / name).mkdir()
+        (folder / name / "mine.txt").write_text("precious", "utf-8")
     write_run_of(folder / "RUN", "ner", "tagging", ["O", "B-PER", "I-PER"])
     write_run_of(folder / "PAIRS", "xnli", "classification", ["entailment", "neutral", "contradiction"])
     lines = "".join(json.dumps([i, words.split(" ")]) + "\n" for i, (words, _) in enumerate(CASES))
@@ -160,8 +163,10 @@ def told(tmp_path_factory):
         env={**os.environ, "PYTHONPATH": str(TESTS.parent), "COLUMNS": "300"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert (folder / "taken" / "mine.txt").read_text("utf-8") == "precious"
-    return {number: rest for number, *rest in map(json.loads, done.stdout.splitlines())}
+    for name in ("taken", "busy.training"):
+        assert (folder / name / "mine.txt").read_text("utf-8") == "precious"
+    told = map(json.loads, done.stdout.replace(str(folder), "PLACE").splitlines())
+    return {number: rest for number, *rest in told}
 
 
 def write_run_of(folder, task, kind, labels):

@@ -63,7 +63,9 @@ def test_whatever_is_edited_is_one_sentence_or_does_no_harm(saved, tiny_model):
     ("path", "value", "message"),
     [
         (("config", "fuse_layer"), "2", "config.fuse_layer"),
-        (("config", "label2id"), {"O": 0, "B-PER": 0}, "label2id must name each of the labels 0, 1, ... once"),
+        (("config", "label2id"), {"O": 0, "B-PER": 1}, "label2id must name each of the labels 0, 1, ... once"),
+        (("config", "label2id"), {f"L{i}": i + 1 for i in range(7)}, "label2id must name each of the labels 0, 1"),
+        (("config", "label2id"), {f"L{i}": i // 2 for i in range(7)}, "label2id must name each of the labels 0, 1"),
         (("config", "inner_head_type"), "tager", "inner_head_type must be one of tagging, classification"),
         (("config", "encoder"), None, "config.encoder: input should be a valid"),
         (("name",), "", "name: string should have at least 1 character, it is ''"),

@@ -495,10 +495,11 @@ def test_weights_that_make_a_variance_negative_are_refused(tiny_model, shake):
         with pytest.raises(ConfigError, match=r"running variance .* negative.*type weights from 0 up|add up to 0"):
             model.average_head("mean", ["a", "b"], weights=weights)
     assert list(model.heads) == ["a", "b"]
-    model.average_head("mean", ["a", "b"], weights=[3, 1])
-    variances = [v for key, v in model.heads["mean"].state_dict().items() if key.endswith("running_var")]
-    assert variances
-    assert all(torch.allclose(v, torch.full_like(v, 3.0)) for v in variances)
+    for weights in ([3, 1], [-3, -1]):  # their sum divides them
+        model.average_head("mean", ["a", "b"], weights=weights, overwrite_ok=True)
+        variances = [v for key, v in model.heads["mean"].state_dict().items() if key.endswith("running_var")]
+        assert variances
+        assert all(torch.allclose(v, torch.full_like(v, 3.0)) for v in variances)
     for name in ("c", "d"):
         model.add_dlfa_head(name, 1, "tagging", num_labels=3, norm="layer")
     model.average_head("further", ["c", "d"], weights=[3, -2])

@@ -1,6 +1,7 @@
 """`fuse_layer="auto"`: what is chosen, by which criterion, and that it is written down."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -37,6 +38,15 @@ def test_by_dev_it_is_the_layer_whose_head_is_best(task, start, tmp_path, monkey
     assert f"Layer {best} has the best source dev score" in choice["why"]
     assert choice["why"] in plan.notes
     assert [path.name for path in tmp_path.iterdir()] == ["run"]  # no states are left
+
+
+def test_where_no_layer_has_a_score_it_is_the_default(start, tmp_path, monkeypatch):
+    heads = [SimpleNamespace(dev_score=0.0, quality=(0.0, -loss)) for loss in (0.1, 0.2)]
+    monkeypatch.setattr(auto_layer, "try_rates", lambda *data, **how: [SimpleNamespace(head=head) for head in heads])
+    run, _ = start("ner", tmp_path / "run", "features", fuse_layer="auto")
+    choice = run.config["training"]["fuse_layer_choice"]
+    assert (choice["layer"], choice["scores"]) == (2, {"1": 0.0, "2": 0.0})
+    assert choice["why"].startswith("Layer 2 is the default: no layer has a source dev score above 0 after ")
 
 
 def test_by_parallel_text_it_is_the_layer_with_the_highest_mean_cosine(start, tmp_path, tiny_folder):

@@ -47,6 +47,8 @@ def test_dev_texts_that_are_in_train(task, again, start, items, tmp_path):
     train = [item for item in items[task] if item[:-1] != new[:-1]] + [again]
     _, plan = start(task, tmp_path / "run", "features", fuse_layer=2, train_data=train, dev_data=[again, new, new])
     assert plan.notes[0].startswith("1 of 3 dev items are also in the training data")
+    _, plan = start(task, tmp_path / "run", "features", fuse_layer=2, train_data=train, dev_data=[again, again, new])
+    assert plan.notes[0].startswith("2 of 3 dev items are also in the training data")
 
 
 def test_tags_without_b_and_i(notes):

@@ -130,6 +130,19 @@ def test_killed_while_a_checkpoint_is_written(moment, start, data, through, tmp_
     assert_equal_weights(resume_training(tmp_path / "run"), through["full"])
 
 
+def test_a_checkpoint_is_whole_with_its_files_and_no_others(tmp_path):
+    folder = tmp_path / "checkpoint-3"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "weights").write_bytes(b"1")
+    checkpoints.seal(folder)
+    assert is_whole(folder)
+    (folder / "pytorch_model.bin").write_bytes(b"2")  # nothing vouches for it, and Trainer would read it
+    assert not is_whole(folder)
+    (folder / "pytorch_model.bin").unlink()
+    (folder / "deep" / "weights").unlink()
+    assert not is_whole(folder)
+
+
 WRITING = {
     "head and encoder": "dlfa_adapters.training.finish.save_trained",
     "checksums": "dlfa_adapters.runs.folder.sha256_of",

@@ -92,6 +92,8 @@ def test_the_grid_of_the_paper():
 def test_refusals(search, monkeypatch, tmp_path):
     with pytest.raises(ConfigError, match="epochs is both given and searched for"):
         search(epochs=3)
+    with pytest.raises(ConfigError, match="warmup is both given and searched for"):
+        search(grid={"warmup": [0.1]}, warmup=0.0)
     with pytest.raises(ConfigError, match="sampler must be one of grid, tpe"):
         search(sampler="magic")
     with pytest.raises(ConfigError, match="A search needs dev data"):
