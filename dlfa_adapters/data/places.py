@@ -71,7 +71,7 @@ def check_encoder(name: str) -> None:
         ConfigError: If so.
     """
     is_path = name.startswith(("/", ".", "~")) or name.count("/") > 1 or "\\" in name or not name
-    if is_path and not Path(name).exists():
+    if is_path and not (name and Path(name).exists()):
         raise ConfigError(
             f"The encoder {name!r} cannot be loaded (there is no such folder); give a folder, a name on a hub that can "
             "be reached, or 'offline' for the one from the package index."

@@ -48,6 +48,7 @@ def raising(error):
         (MemoryError(), 2, "dlfa: the memory is full (MemoryError); a smaller --micro-batch"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 2, "dlfa: the memory is full"),
         (SafetensorError("No space left on device"), 2, "dlfa: the disk is full (No space left on device); make room"),
+        (SafetensorError("invalid header"), 2, "dlfa: a file of weights cannot be read or written: invalid header\n"),
         (ImportError("XTokenizer requires sentencepiece\nmore"), 2, "dlfa: XTokenizer requires sentencepiece; `dlfa"),
         (KeyError("x"), 1, "dlfa: this is a bug in dlfa: KeyError: 'x' (test_ends.py, line"),
         (KeyboardInterrupt(), 130, "dlfa: stopped.\n"),

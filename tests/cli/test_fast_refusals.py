@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from dlfa_adapters.data.places import check_encoder
+from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.fusion import CLASSIFIERS, FUSIONS
 from dlfa_adapters.fusion.aif import BRANCHES
 from dlfa_adapters.fusion.norm import NORMS
@@ -222,3 +224,11 @@ def test_words_of_modules_that_keep_no_list(name):
         make_fusion("dlfa", hidden_size=8, num_layers=4, **{name: word})
     with pytest.raises(ValueError, match=f"{name} must be one of {', '.join(CHOICES[name])}; got 'x'"):
         make_fusion("dlfa", hidden_size=8, num_layers=4, **{name: "x"})
+
+
+def test_names_on_the_hub_are_no_paths():
+    for name in ("bert-base-multilingual-cased", "FacebookAI/xlm-roberta-base", "offline"):
+        check_encoder(name)
+    for path in ("", "./mine", "/mine", "~/mine", "deep/er/mine", "C:\\mine"):
+        with pytest.raises(ConfigError, match="there is no such folder"):
+            check_encoder(path)
