@@ -268,6 +268,8 @@ def test_a_saved_evaluation_keeps_the_ids_of_sentences(tmp_path):
     told = find_translations(read_evaluation(older(folder)).languages, POS).drawn
     assert not told.together
     assert "saved without the ids of its sentences, so it is assumed that none are translations" in told.sentence
+    for models in ((read_evaluation(folder), found), (found, read_evaluation(folder))):  # one that knows them is enough
+        assert compare(*models, resamples=20).drawn.by == "sent_id"
 
 
 def test_ids_that_cannot_stand_on_a_line_are_not_written(tmp_path):

@@ -43,6 +43,13 @@ def test_like_torch_on_the_real_tokens_alone(momentum):
     torch.testing.assert_close(ours(x, mask)[mask.bool()], theirs(x[mask.bool()]), rtol=0, atol=1e-12)
 
 
+def test_two_tokens_are_enough():
+    norm = MaskedBatchNorm(1, momentum=1.0, eps=0.0)
+    out = norm(torch.tensor([2.0, 4.0, 9.0]).reshape(1, 3, 1), torch.tensor([[1, 1, 0]]))
+    assert (norm.running_mean.item(), norm.running_var.item()) == (3.0, 2.0)
+    assert out[0, :2, 0].tolist() == pytest.approx([-1.0, 1.0])
+
+
 def test_channels_far_from_zero_keep_their_variance():
     x = 1e4 + torch.tensor([2.0, 4.0, 2.0, 4.0, 3.0]).reshape(1, 5, 1)
     norm = MaskedBatchNorm(1, momentum=1.0)
