@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -60,6 +61,31 @@ def test_a_link_to_a_folder_is_not_emptied(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "outside", target_is_directory=True)
     assert remove(tmp_path / "link", lambda name: True) == []
     assert tree(tmp_path / "outside") == ["ours"]
+
+
+def test_what_a_folder_is_known_by_goes_last(tmp_path, monkeypatch):
+    """So that one whose deletion is cut short is still known."""
+    gone, unlink = [], Path.unlink
+    monkeypatch.setattr(Path, "unlink", lambda path, **options: gone.append(path.name) or unlink(path, **options))
+    mark(tmp_path / "work", "x")
+    gone.clear()
+    write(tmp_path / "work", "a", "record", "z")
+    assert remove(tmp_path / "work", lambda name: True, "record") == []
+    assert gone == ["a", "z", "record", MARKER]
+
+
+def test_a_folder_that_is_to_be_emptied_stays_itself(tmp_path):
+    write(tmp_path / "work", "deep/ours", "ours")
+    assert remove(tmp_path / "work", lambda name: True, empty_it=True) == []
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_a_link_in_the_place_of_an_earlier_folder_is_not_brought_back(tmp_path):
+    write(tmp_path, "outside/record")
+    (tmp_path / ".run.dlfa-draft-earlier").symlink_to(tmp_path / "outside", target_is_directory=True)
+    bring_back(tmp_path / "run", "record", lambda earlier: lambda name: True)
+    assert sorted(os.listdir(tmp_path)) == [".run.dlfa-draft-earlier", "outside"]
+    assert tree(tmp_path / "outside") == ["record"]
 
 
 def replace(folder, *names):
