@@ -24,6 +24,7 @@ from statistics import fmean, median, stdev
 from typing import Any
 
 import frozen_sweep_tables
+import small_data
 import speed_tables
 import tunings
 
@@ -195,6 +196,11 @@ class Tunings:
         return tunings.title_of(self.of(tuning, head)[0])
 
 
+def small() -> list[str]:
+    """A line for each task, size and tuning of `small_data.py`."""
+    return small_data.markdown([row for row in rows("small-data.jsonl") if "error" not in row]).splitlines()
+
+
 class Cosine:
     """The rows of `dlfa analyze cosine` for four languages."""
 
@@ -254,7 +260,7 @@ def targets_of(row: dict[str, Any]) -> float:
 
 def names() -> dict[str, Any]:
     """What an expression may use."""
-    functions: list[Callable[..., Any]] = [rows, fmean, median, stdev, speed_tables.cell]
+    functions: list[Callable[..., Any]] = [rows, fmean, median, stdev, speed_tables.cell, small]
     return {function.__name__: function for function in functions} | {
         "ner": Frozen("ner"),
         "pos": Frozen("pos"),

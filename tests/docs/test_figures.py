@@ -14,7 +14,7 @@ def figures(monkeypatch):
     import figures
 
     yield figures
-    for name in ("figures", "tunings", "measuring", "speed_tables"):
+    for name in ("figures", "frozen_sweep_tables", "measuring", "small_data", "speed_tables", "tunings"):
         sys.modules.pop(name, None)
 
 
