@@ -8,7 +8,8 @@ from dlfa_cli.rates import rates
 
 def test_the_best_one_is_in_the_run_and_its_neighbour_on_the_screen(start, tmp_path, caplog):
     tried = (1e-2, 1e-6, 1e-4)
-    run, _ = start("ner", tmp_path / "run", "features", fuse_layer=2, head_learning_rate=tried, epochs=20)
+    options = {"fuse_layer": 2, "learning_rate": None, "head_learning_rate": tried, "epochs": 20}
+    run, _ = start("ner", tmp_path / "run", "features", **options)
     training = run.config["training"]
     assert list(training["rates_tried"]) == ["1e-06", "0.0001", "0.01"]
     assert max(training["rates_tried"], key=training["rates_tried"].get) == "0.01"
