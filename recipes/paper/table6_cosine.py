@@ -23,7 +23,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dlfa_adapters.analysis.parallel import measure_encoder, measure_run, read_parallel
+from dlfa_adapters.analysis.parallel import measure_encoder, measure_run
+from dlfa_adapters.data.pairs import read_parallel
 from dlfa_adapters.runs import load_encoder, read_run
 from dlfa_adapters.tasks import TASKS
 from dlfa_adapters.training import train

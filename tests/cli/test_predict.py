@@ -134,7 +134,7 @@ def _set(name, value):
         (_set("data", {"train": []}), "data"),
         (_set("data", {"train": {"language": 5}}), "data"),
         (_set("files", {}), "head/head_config.json"),
-        (_set("labels", ["O", "B-PER"]), "2 labels, but its head has 7"),
+        (_set("labels", ["O", "B-PER"]), "its labels are not those of head/head_config.json"),
     ],
 )
 def test_a_run_description_that_was_changed_is_refused(harm, message, tiny_run, tmp_path):

@@ -272,7 +272,7 @@ def test_options_that_do_not_exist_or_cannot_work(start, tmp_path, tiny_folder):
         ({"precision": "fp8"}, "precision must be one of fp32, bf16, fp16"),
         ({"fuse_layer": 9}, r"fuse_layer must lie in 0..3"),
         ({"tuning": "lorra"}, "did you mean 'lora'"),
-        ({"pooling": "middle"}, "expected pooling first, last or mean"),
+        ({"pooling": "middle"}, "pooling must be one of first, last, mean"),
         ({"tuning": "features", "pooling": "mean"}, "reads words at their first piece"),
     ):
         with pytest.raises(ConfigError, match=message):
