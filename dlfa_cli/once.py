@@ -7,6 +7,8 @@ import typer
 
 from dlfa_cli.help import Command as HelpfulCommand
 
+_OF_FILES = ("--data", "--train", "--dev")
+
 
 class Command(HelpfulCommand):
     """A command that refuses a second value where one alone would be used."""
@@ -22,7 +24,10 @@ class Command(HelpfulCommand):
             for parameter, times in Counter(order).items():
                 if parameter.param_type_name == "option" and times > 1 and _takes_one_value(parameter):
                     name = max(parameter.opts, key=len)
-                    raise typer.BadParameter(f"expected {name} once, but it is given {times} times; leave one of them.")
+                    folder = " or name a folder that holds both" if name in _OF_FILES else ""
+                    raise typer.BadParameter(
+                        f"expected {name} once, but it is given {times} times; leave one of them{folder}."
+                    )
         return super().parse_args(ctx, args)
 
 

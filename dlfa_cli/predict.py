@@ -128,11 +128,14 @@ def _texts(given: Sequence[str] | None, file: Path | None) -> list[str]:
     from dlfa_adapters.data.readers.base import Notes
     from dlfa_adapters.data.readers.lines import decode_lines, read_lines
     from dlfa_adapters.errors import ConfigError
+    from dlfa_cli.screen import typed
 
     given, file = None if given == ["-"] else given, None if file == Path("-") else file
     if given and file:
         raise ConfigError("Give texts or --file, not both.")
     if given:
+        if len(given) == 1 and Path(given[0]).is_file():
+            raise ConfigError(f"{given[0]} is a file; type --file {typed(given[0])} to read its lines.")
         return [_argument(text) for text in given]
     if file:
         return read_lines(file, Notes(file, strict=True))

@@ -19,7 +19,7 @@ from dlfa_adapters.training.data_notes import data_notes
 from dlfa_adapters.training.dataset import Examples, TaggedExamples, TextExamples, make_examples
 from dlfa_adapters.training.early import default_source
 from dlfa_adapters.training.features import spec_of
-from dlfa_adapters.training.plan import Source, describe_data, load_dev, load_split, task_for
+from dlfa_adapters.training.plan import Source, check_same_kind, describe_data, load_dev, load_split, task_for
 from dlfa_adapters.training.settings import Settings
 from dlfa_adapters.tuning import Tuning
 
@@ -138,6 +138,7 @@ def prepare(request: Request, tuning: Tuning, settings: Settings, out: Path) -> 
     dev_rows = load_dev(request.dev_data, source, request.task, request.language, request.reading)
     if dev_rows is None:
         raise ConfigError("A sweep needs dev data in the source language, to choose epochs on; name some with --dev.")
+    check_same_kind(rows, dev_rows)
     task = task_for(request.task, rows, request.labels)
     items, described, taken = _targets(request, task, source)
     encoder = load_encoder(request.model)

@@ -130,6 +130,20 @@ def load_dev(
         raise DataError(f"{error}; name dev data with --dev, or type --dev {NO_DEV}.") from error
 
 
+def check_same_kind(train: Loaded, dev: Loaded | None) -> None:
+    """Dev data must be of the kind of the training data.
+
+    Raises:
+        DataError: One has a tag a word, the other a label a text.
+    """
+    if dev is not None and dev.kind != train.kind:
+        said = {"tagging": "words with tags", "classification": "texts with labels"}
+        raise DataError(
+            f"expected dev data like the training data, {said[train.kind]}, but got {said[dev.kind]}; "
+            "name others with --dev."
+        )
+
+
 def task_for(name: str, train: Loaded, labels: str | None) -> Task:
     """The task: a known one with its labels, or any other name with the labels of the training data.
 

@@ -14,7 +14,7 @@ from dlfa_adapters.training.auto_layer import AUTO, LayerChoice, choose_layer
 from dlfa_adapters.training.data_notes import data_notes
 from dlfa_adapters.training.dataset import Examples, make_examples
 from dlfa_adapters.training.distributed import world_size
-from dlfa_adapters.training.plan import Plan, Source, describe_data, load_dev, load_split, task_for
+from dlfa_adapters.training.plan import Plan, Source, check_same_kind, describe_data, load_dev, load_split, task_for
 from dlfa_adapters.training.settings import Settings
 from dlfa_adapters.training.steps import least_steps, told
 from dlfa_adapters.tuning import Tuning, parameter_report
@@ -73,6 +73,7 @@ def prepare(
     """
     rows = load_split(source, task, "train", language, reading)
     dev_rows = load_dev(dev_source, source, task, language, reading)
+    check_same_kind(rows, dev_rows)
     known = task_for(task, rows, labels)
     loaded = load_encoder(model)
     encoder = loaded.describe()
@@ -106,6 +107,8 @@ def prepare(
     items = f"{len(train.gold):,} {'sentences' if known.kind == 'tagging' else 'texts'}"
     plan.notes += told(given, settings, count, items, plateau=plateau) + _notes(plan)
     plan.notes += data_notes(rows, dev_rows, known)
+    if (out / "run.json").is_file():
+        plan.notes.append(f"{out} holds an earlier run, which this one replaces when it is done.")
     return Ready(plan, encoder, train, dev)
 
 

@@ -46,3 +46,8 @@ def test_completion_of_a_second_value_is_no_error():
     command = COMMANDS["evaluate",]
     context = command.make_context("evaluate", ["run", "-d", "x", "-d", "y"], resilient_parsing=True)
     assert context.params["data"] == "y"
+
+
+def test_several_files_are_a_folder():
+    result = CliRunner().invoke(app, ["evaluate", "run", "--data", "a.tsv", "--data", "b.tsv"])
+    assert "leave one of them or name a folder that holds both." in " ".join(result.output.replace("│", " ").split())

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from dlfa_adapters.data.words import split_words
 from dlfa_adapters.demo import TASTE
+from dlfa_adapters.errors import ConfigError
 from dlfa_cli.main import app
 
 ODD = [
@@ -70,6 +71,12 @@ def test_lines_of_a_file_and_of_stdin(folder, tmp_path):
     assert [row["text"] for row in from_file] == ["Anna met Bob.", "", "Rome \u2028 x"]
     for dash in (["-"], ["--file", "-"]):
         assert json.loads(ask(folder, *dash, "--json", input="Anna met Bob.\n\nRome \u2028 x\n").stdout) == from_file
+
+
+def test_a_file_is_no_text(folder, tmp_path):
+    (tmp_path / "texts.txt").write_text("Anna met Bob.\n", "utf-8")
+    with pytest.raises(ConfigError, match=r"texts\.txt is a file; type --file .*texts\.txt to read its lines\."):
+        ask(folder, tmp_path / "texts.txt")
 
 
 def test_a_language_decides_about_characters(folder):

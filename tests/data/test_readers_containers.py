@@ -111,6 +111,11 @@ def test_labels_of_texts(tmp_path, label, wanted):
     assert [item.label for item in read.items] == [wanted, "x"]
 
 
+def test_an_empty_label_is_an_error(tmp_path):
+    with pytest.raises(DataError, match="line 2: expected a label, but it is empty"):
+        read_file(put(tmp_path, "It came late.\tsad\nThank you.\t\nWell done.\tglad\n", "texts.tsv"), "labelled")
+
+
 def test_an_array_of_texts_in_a_json_file(tmp_path):
     read = read_file(put(tmp_path, json.dumps([{"text": "a b", "label": "x"}, {"text": "c", "label": "y"}]), "d.json"))
     assert [(item.text, item.label) for item in read.items] == [("a b", "x"), ("c", "y")]

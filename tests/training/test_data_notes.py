@@ -2,6 +2,7 @@
 
 import pytest
 
+from dlfa_adapters.errors import DataError
 from dlfa_adapters.training.plan import load_dev, load_split
 
 SENTENCE = "Anna\tB-PER\nmet\tO\n\nBob\tB-PER\n\n"
@@ -77,3 +78,16 @@ def test_training_takes_the_source_language_alone(tmp_path):
         for named in (None, tmp_path):
             rows = load_dev(named, tmp_path, "ner", asked).dataset
             assert (list(rows["language"]), list(rows["words"])) == ([there], [[there]])
+
+
+def test_dev_data_of_another_kind_are_refused(notes):
+    with pytest.raises(DataError, match="like the training data, words with tags, but got texts with labels"):
+        notes(SENTENCE, "It came late.\tsad\nThank you.\tglad\nWell done.\tglad\nToo dear.\tsad\n")
+
+
+def test_an_earlier_run_is_said_to_be_replaced(notes, tmp_path):
+    dev = "Rome\tO\n\nBob\tB-PER\nmet\tO\n\n"
+    assert notes(SENTENCE, dev) == []
+    assert notes(SENTENCE, dev) == [
+        f"{tmp_path / 'run'} holds an earlier run, which this one replaces when it is done."
+    ]

@@ -184,6 +184,8 @@ def finish_table(items: list[Example], format: str, path: str | Path, notes: Not
         if item.label is not None and item.label != bare(item.label):
             notes.collect("blank_beside_label", item.line, item.label)
             item.label = bare(item.label)
+        if item.label == "":
+            notes.error(item.line, "label", "expected a label, but it is empty")
     notes.warn_collected("blank_beside_label", "labels with blanks beside them, which are left out")
     counts = Counter(item.label for item in items if item.label is not None)
     first = items[0].label if items else None
