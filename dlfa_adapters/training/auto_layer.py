@@ -148,6 +148,8 @@ def _by_dev(
         f"Layer {best} has the best source dev score, {scores[best]:.1f}, of {settings.fusion} heads for layers "
         f"{layers[0]} to {layers[-1]} {how}, each at the learning rate that is best for it."
     )
+    if equal := [str(layer) for layer in layers if layer != best and scores[layer] == scores[best]]:
+        why += f" Layers with the same score: {', '.join(equal)}; the lower loss on dev decided, which says little."
     return LayerChoice(best, why, scores)
 
 

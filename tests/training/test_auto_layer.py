@@ -49,6 +49,15 @@ def test_where_no_layer_has_a_score_it_is_the_default(start, tmp_path, monkeypat
     assert choice["why"].startswith("Layer 2 is the default: no layer has a source dev score above 0 after ")
 
 
+def test_of_equal_layers_the_lower_loss_decides_and_they_are_named(start, tmp_path, monkeypatch):
+    heads = [SimpleNamespace(dev_score=50.0, quality=(50.0, -loss)) for loss in (0.1, 0.2)]
+    monkeypatch.setattr(auto_layer, "try_rates", lambda *data, **how: [SimpleNamespace(head=head) for head in heads])
+    run, _ = start("ner", tmp_path / "run", "features", fuse_layer="auto")
+    choice = run.config["training"]["fuse_layer_choice"]
+    assert choice["layer"] == 1
+    assert choice["why"].endswith("Layers with the same score: 2; the lower loss on dev decided, which says little.")
+
+
 def test_by_parallel_text_it_is_the_layer_with_the_highest_mean_cosine(start, tmp_path, tiny_folder):
     from dlfa_adapters.data.pairs import encode_texts
     from dlfa_adapters.runs import load_encoder
