@@ -258,6 +258,7 @@ def targets_of(row: dict[str, Any]) -> float:
     return fmean(score for language, score in row["scores"].items() if language != "en")
 
 
+@cache
 def names() -> dict[str, Any]:
     """What an expression may use."""
     functions: list[Callable[..., Any]] = [rows, fmean, median, stdev, speed_tables.cell, small]

@@ -152,15 +152,7 @@ class _Rows(Stage):
 
     def keep(self, number: int, member: TrainedMember) -> None:
         """See `Stage`."""
-        row = SweepRow(
-            spec=member.spec,
-            epoch=member.epoch,
-            dev=member.dev_scores,
-            languages=member.watched,
-            counts={language: counts.numpy() for language, counts in member.counts.items()},
-            loss=member.epochs[0].loss,
-            rates=self.choices.of(member.spec),
-        )
+        row = SweepRow.of(member, self.choices.of(member.spec))
         self.files.write(number, row)
 
     def diverged(self, number: int) -> None:

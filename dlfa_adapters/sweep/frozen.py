@@ -25,7 +25,7 @@ from dlfa_adapters.ground.whole import remove_drafts_of
 from dlfa_adapters.sweep.finetuned_files import RowFiles
 from dlfa_adapters.sweep.prepare import Prepared
 from dlfa_adapters.sweep.rate_files import Choices, Job
-from dlfa_adapters.sweep.rates import Attempt, Choice, Pair, pairs
+from dlfa_adapters.sweep.rates import Attempt, Pair, pairs
 from dlfa_adapters.sweep.results import SweepRow
 from dlfa_adapters.sweep.saved import STATES, TRAININGS
 from dlfa_adapters.training.features import as_sentences, steps_of
@@ -90,7 +90,7 @@ def frozen_sweep(
         )
         for number, head in zip(missing, trained, strict=True):
             save_tensors(_weights(folder, files.key(number)), head.state_dict, {"head": head.spec.name})
-            files.write(number, _row(head, choices.of(head.spec)))
+            files.write(number, SweepRow.of(head, choices.of(head.spec)))
         for path in (checkpoint, before(checkpoint)):
             path.unlink(missing_ok=True)
     return [row for number in range(len(prepared.specs)) if (row := files.read(number)) is not None]
@@ -172,18 +172,6 @@ def _try(
 
 def _rate(prepared: Prepared, pair: Pair) -> Rate:
     return Rate(pair.head, prepared.settings.weight_decay)
-
-
-def _row(head: TrainedHead, choice: Choice) -> SweepRow:
-    return SweepRow(
-        spec=head.spec,
-        epoch=head.epoch,
-        dev=head.dev_scores,
-        languages=head.watched,
-        counts={language: found.numpy() for language, found in head.counts.items()},
-        loss=head.epochs[0].loss,
-        rates=choice,
-    )
 
 
 def _weights(folder: Path, key: str) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dlfa_adapters.evaluation.translations import Translations
-from dlfa_adapters.frozen import HeadSpec
+from dlfa_adapters.frozen import HeadSpec, TrainedHead
 from dlfa_adapters.sweep.rates import UNKNOWN, Choice
 from dlfa_adapters.tasks import Task
 
@@ -38,6 +38,19 @@ class SweepRow:
     counts: dict[str, np.ndarray] = field(default_factory=dict)
     loss: float = math.inf
     rates: Choice = UNKNOWN
+
+    @classmethod
+    def of(cls, head: TrainedHead, rates: Choice) -> "SweepRow":
+        """The row of a training, of a head or of a whole model, with its learning rates."""
+        return cls(
+            spec=head.spec,
+            epoch=head.epoch,
+            dev=head.dev_scores,
+            languages=head.watched,
+            counts={language: counts.numpy() for language, counts in head.counts.items()},
+            loss=head.epochs[0].loss,
+            rates=rates,
+        )
 
     @property
     def dev_score(self) -> float:
