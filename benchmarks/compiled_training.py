@@ -27,8 +27,8 @@ STEPS, KEPT = 120, 60
 
 def train_once(way: str, tuning: str) -> list[float]:
     """Seconds of each step."""
-    from dlfa_adapters.training import run as training
-    from dlfa_adapters.training.arguments import training_arguments
+    from dlfa_adapters.learning import run as training
+    from dlfa_adapters.learning.arguments import training_arguments
 
     def compiling(*args: Any, **options: Any) -> Any:
         return training_arguments(*args, **{**options, "compile_model": True})

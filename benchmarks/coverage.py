@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dlfa_adapters.evaluation.intervals import interval, p_value
-from dlfa_adapters.evaluation.resampling import resample_languages
-from dlfa_adapters.evaluation.simultaneous import simultaneous
-from dlfa_adapters.evaluation.translations import Drawn, Translations
+from dlfa_adapters.scores.intervals import interval, p_value
+from dlfa_adapters.scores.resampling import resample_languages
+from dlfa_adapters.scores.simultaneous import simultaneous
+from dlfa_adapters.scores.translations import Drawn, Translations
 
 ACCURACY = 0.7
 

@@ -18,14 +18,14 @@ import torch
 from measuring import finish, machine
 from peers import Clock, Corpus, arguments, encoder_and_corpus, peak, precision, trainer_seconds
 
-from dlfa_adapters.frozen import HeadSpec
-from dlfa_adapters.sweep.ensemble_batches import DeviceRows
-from dlfa_adapters.sweep.ensemble_optimizer import EnsembleOptimizer, Rates
-from dlfa_adapters.sweep.ensemble_predict import in_precision
-from dlfa_adapters.sweep.ensemble_start import start_ensemble
-from dlfa_adapters.sweep.finetuned_memory import bytes_per_member
+from dlfa_adapters.learning.dataset import SameLengthSampler
+from dlfa_adapters.learning.ensemble.batches import DeviceRows
+from dlfa_adapters.learning.ensemble.optimizer import EnsembleOptimizer, Rates
+from dlfa_adapters.learning.ensemble.predict import in_precision
+from dlfa_adapters.learning.ensemble.start import start_ensemble
+from dlfa_adapters.learning.frozen import HeadSpec
+from dlfa_adapters.sweeps.finetuned.memory import bytes_per_member
 from dlfa_adapters.tasks import NER
-from dlfa_adapters.training.dataset import SameLengthSampler
 
 
 def specs(members: int, num_layers: int) -> list[HeadSpec]:

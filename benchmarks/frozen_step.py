@@ -20,10 +20,10 @@ from torch.nn.functional import cross_entropy
 
 from dlfa_adapters.data.alignment import AlignmentCounts
 from dlfa_adapters.data.windows import Window
-from dlfa_adapters.frozen import HeadSpec, HiddenStates, TaggedStates
-from dlfa_adapters.frozen.examples import Batch
-from dlfa_adapters.frozen.stacked import new_head
-from dlfa_adapters.frozen.stacks import Stack, make_stacks
+from dlfa_adapters.learning.frozen import HeadSpec, HiddenStates, TaggedStates
+from dlfa_adapters.learning.frozen.examples import Batch
+from dlfa_adapters.learning.frozen.stacked import new_head
+from dlfa_adapters.learning.frozen.stacks import Stack, make_stacks
 
 LAYERS, WIDTH, LABELS = 12, 384, 7
 

@@ -25,10 +25,10 @@ import torch
 from frozen_sweep_tables import print_heads
 
 from dlfa_adapters.data.readers import read_file
-from dlfa_adapters.frozen import HeadSpec, TaggedStates, encode_tagged, train_heads
-from dlfa_adapters.frozen.scores import accuracy, span_f1
-from dlfa_adapters.frozen.trials import all_rates, try_rates
-from dlfa_adapters.offline import load_offline_encoder
+from dlfa_adapters.encoders import load_offline_encoder
+from dlfa_adapters.learning.frozen import HeadSpec, TaggedStates, encode_tagged, train_heads
+from dlfa_adapters.learning.frozen.scores import accuracy, span_f1
+from dlfa_adapters.learning.frozen.trials import all_rates, try_rates
 from dlfa_adapters.tasks import NER, POS
 
 LAYERS = range(1, 13)

@@ -18,8 +18,8 @@ from measuring import finish, machine
 from peers import Clock, Corpus, arguments, encoder_and_corpus, precision, trainer_seconds
 
 from dlfa_adapters.data.alignment import AlignmentCounts
-from dlfa_adapters.frozen import HeadSpec, TaggedStates, compute_states, train_heads
-from dlfa_adapters.frozen.scores import span_f1
+from dlfa_adapters.learning.frozen import HeadSpec, TaggedStates, compute_states, train_heads
+from dlfa_adapters.learning.frozen.scores import span_f1
 from dlfa_adapters.tasks import NER
 
 

@@ -4,7 +4,7 @@
     python benchmarks/memory.py --batch 4x64 --vocabulary 20000 --steps 1
     python benchmarks/memory.py --count --steps 2 --out memory-counted.json
 
-Every tuning is one call of `dlfa_adapters.training.train` in a process of its own, ended after the last step, before
+Every tuning is one call of `dlfa_adapters.learning.train` in a process of its own, ended after the last step, before
 the run is written: 12 blocks of width 768, 119,547 pieces, sentences of exactly the length, a DLFA head for NER, bf16
 on a GPU as by default there. On a GPU it is the memory that PyTorch held at most (`max_memory_reserved`, what others
 cannot have) and the part of it that tensors took; without one the resident memory of the process, and how much of it
@@ -91,7 +91,7 @@ def make_encoder(folder: Path, args: argparse.Namespace) -> None:
 
 def train_once(folder: Path, tuning: str, args: argparse.Namespace) -> dict[str, float]:
     """Train some steps, and say how much memory that took."""
-    from dlfa_adapters.training import train
+    from dlfa_adapters.learning import train
 
     rows, length = map(int, args.batch.split("x"))
     words = [f"w{i}" for i in range(length - 2)]

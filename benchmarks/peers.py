@@ -17,10 +17,10 @@ from transformers import BertConfig, PrinterCallback, Trainer, TrainerCallback, 
 import dlfa_adapters  # noqa: F401  (lets AutoAdapterModel build models with add_dlfa_head)
 from dlfa_adapters.data.pooling import piece_labels
 from dlfa_adapters.data.windows import Window, make_windows
-from dlfa_adapters.frozen import HeadSpec
+from dlfa_adapters.learning.dataset import Collator, Row, SameLengthSampler
+from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.models import DLFAForTokenClassification
 from dlfa_adapters.tasks import NER
-from dlfa_adapters.training.dataset import Collator, Row, SameLengthSampler
 
 _PIECES = 20_000  # distinct pieces of the synthetic corpus; 20,000 sentences of English PAN-X have 18,773
 
@@ -81,7 +81,7 @@ def encoder_and_corpus(args: argparse.Namespace) -> tuple[Any, Corpus]:
         torch.manual_seed(0)
         model = AutoAdapterModel.from_config(config).eval()
     else:
-        from dlfa_adapters.offline import load_offline_encoder
+        from dlfa_adapters.encoders import load_offline_encoder
 
         model, tokenizer = load_offline_encoder()
     if args.data is None:

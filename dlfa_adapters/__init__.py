@@ -12,11 +12,11 @@ from dlfa_adapters._version import __version__
 from dlfa_adapters.ground.lazy import lazily
 
 if TYPE_CHECKING:
-    from dlfa_adapters.evaluation.load import load_run
+    from dlfa_adapters.encoders.offline import load_offline_encoder
     from dlfa_adapters.fusion import AIF, DLFA, ScalarMix
     from dlfa_adapters.heads import DLFAHead, enable, register
     from dlfa_adapters.models import DLFAConfig, DLFAForSequenceClassification, DLFAForTokenClassification
-    from dlfa_adapters.offline import load_offline_encoder
+    from dlfa_adapters.predict.load import load_run
 
 __all__ = [
     "AIF",
@@ -39,8 +39,8 @@ __getattr__ = lazily(
         **dict.fromkeys(("AIF", "DLFA", "ScalarMix"), "fusion"),
         **dict.fromkeys(("DLFAHead", "enable", "register"), "heads"),
         **dict.fromkeys(("DLFAConfig", "DLFAForSequenceClassification", "DLFAForTokenClassification"), "models"),
-        "load_offline_encoder": "offline",
-        "load_run": "evaluation.load",
+        "load_offline_encoder": "encoders.offline",
+        "load_run": "predict.load",
     },
 )
 
@@ -50,10 +50,10 @@ def load_models() -> None:
 
     `import dlfa_adapters` does so; but not in the command line, which looks at what was typed before.
     """
-    from dlfa_adapters.evaluation.auto import register_runs
+    from dlfa_adapters.encoders.plain import NAMED_ENCODERS
     from dlfa_adapters.heads.registration import register
     from dlfa_adapters.models import register_auto_classes
-    from dlfa_adapters.models.encoder import NAMED_ENCODERS
+    from dlfa_adapters.predict.auto import register_runs
 
     register()
     NAMED_ENCODERS["offline"] = _offline
@@ -62,7 +62,7 @@ def load_models() -> None:
 
 
 def _offline() -> Any:
-    from dlfa_adapters.offline import load_offline_encoder
+    from dlfa_adapters.encoders.offline import load_offline_encoder
 
     return load_offline_encoder()[0]
 

@@ -9,19 +9,20 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from dlfa_adapters.data.samples import sample_file, sample_languages
 from dlfa_adapters.data.sources import load_data
 from dlfa_adapters.data.words import split_words
-from dlfa_adapters.evaluation.metrics import SpanF1
-from dlfa_adapters.evaluation.progress import Progress, count_items
-from dlfa_adapters.evaluation.tagger import Tagger
-from dlfa_adapters.frozen import HeadSpec, TaggedStates, TrainedHead, encode_tagged, predict_heads
-from dlfa_adapters.frozen.export import add_trained_head
-from dlfa_adapters.frozen.scores import span_f1
-from dlfa_adapters.frozen.trials import all_rates, try_rates
+from dlfa_adapters.encoders import Encoder, load_encoder
 from dlfa_adapters.ground.checksums import sha256_of
-from dlfa_adapters.offline.samples import sample_file, sample_languages
-from dlfa_adapters.runs import Encoder, Run, load_encoder, write_run
+from dlfa_adapters.ground.progress import Progress, count_items
+from dlfa_adapters.learning.frozen import HeadSpec, TaggedStates, TrainedHead, encode_tagged, predict_heads
+from dlfa_adapters.learning.frozen.export import add_trained_head
+from dlfa_adapters.learning.frozen.scores import span_f1
+from dlfa_adapters.learning.frozen.trials import all_rates, try_rates
+from dlfa_adapters.predict.tagger import Tagger
+from dlfa_adapters.runs import Run, write_run
 from dlfa_adapters.runs.folder import check_free
+from dlfa_adapters.scores.metrics import SpanF1
 from dlfa_adapters.tasks import NER
 
 EPOCHS = 8

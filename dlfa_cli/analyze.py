@@ -13,8 +13,8 @@ from dlfa_cli.once import Command
 
 if TYPE_CHECKING:
     from dlfa_adapters.analysis.parallel_report import ParallelReport
-    from dlfa_adapters.evaluation.paired import Difference
-    from dlfa_adapters.evaluation.report import Estimate
+    from dlfa_adapters.scores.paired import Difference
+    from dlfa_adapters.scores.report import Estimate
 
 analyze_app = typer.Typer(cls=Group, no_args_is_help=True)
 
@@ -53,9 +53,9 @@ def cosine(
     """
     from dlfa_adapters.data.pairs import read_parallel
     from dlfa_adapters.data.places import check_encoder
-    from dlfa_adapters.errors import ConfigError
-    from dlfa_adapters.evaluation.load import task_of
+    from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.ground.plots import check_plot
+    from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import read_run
     from dlfa_adapters.runs.folder import check_writable
     from dlfa_cli.screen import progress_bars
@@ -116,7 +116,7 @@ def _differences(reports: list["ParallelReport"]) -> Iterator[tuple[str, str, di
 
 
 def _show(reports: list["ParallelReport"], compared: list[tuple[str, str, dict[str, "Difference"]]]) -> None:
-    from dlfa_adapters.evaluation.intervals import few_items
+    from dlfa_adapters.scores.intervals import few_items
     from dlfa_cli.screen import results_console, visible
 
     console = results_console()

@@ -10,7 +10,7 @@ from dlfa_cli.evaluate import MOST_RESAMPLES, RESAMPLES, check_markdown, languag
 from dlfa_cli.reading import Format, TagColumn, WordColumn
 
 if TYPE_CHECKING:
-    from dlfa_adapters.evaluation.compare import Comparison
+    from dlfa_adapters.scores.compare import Comparison
 
 
 def compare(
@@ -48,10 +48,10 @@ def compare(
     """
     from dlfa_adapters.data.places import check_source
     from dlfa_adapters.data.reading import Reading
-    from dlfa_adapters.errors import ConfigError
-    from dlfa_adapters.evaluation.load import task_of
-    from dlfa_adapters.evaluation.saved import is_evaluation, read_evaluation
+    from dlfa_adapters.ground.errors import ConfigError
+    from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import read_run
+    from dlfa_adapters.scores.saved import is_evaluation, read_evaluation
     from dlfa_cli.screen import progress_bars, typed
     from dlfa_cli.start import loading
 
@@ -76,10 +76,10 @@ def compare(
         Reading(format, word_column, tag_column).check([data])
         check_source(data, split, format)
     with loading() as screen:
-        from dlfa_adapters.evaluation.compare import compare_all
-        from dlfa_adapters.evaluation.evaluate import predict_run
-        from dlfa_adapters.evaluation.render import comparison_markdown
         from dlfa_adapters.ground.whole import write_text
+        from dlfa_adapters.predict.run import predict_run
+        from dlfa_adapters.scores.compare import compare_all
+        from dlfa_adapters.scores.render import comparison_markdown
 
     with progress_bars(screen) as progress:
         if data is None:
@@ -118,7 +118,7 @@ def _names(number: int) -> list[str]:
 
 
 def _show(comparison: "Comparison") -> None:
-    from dlfa_adapters.evaluation import render
+    from dlfa_adapters.scores import render
     from dlfa_cli.screen import results_console, visible
 
     console = results_console()

@@ -17,7 +17,7 @@ def convert(
 
     `dlfa convert runs/ner-lora my-tagger`
     """
-    from dlfa_adapters.evaluation.load import check_new, kind_of
+    from dlfa_adapters.predict.load import check_new, kind_of
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import visible
     from dlfa_cli.start import loading
@@ -25,7 +25,7 @@ def convert(
     kind_of(read := read_run(run))
     check_new(out)
     with loading("Loading the model"):
-        from dlfa_adapters.evaluation.plain import convert_run
+        from dlfa_adapters.predict.plain import convert_run
 
         folder = convert_run(read, out)
     task = {"tagging": "token-classification", "classification": "text-classification"}[kind_of(read)]

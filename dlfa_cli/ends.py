@@ -74,7 +74,7 @@ def say(text: str, code: int) -> int:
 def _told(error: Exception) -> tuple[str, int]:
     """What to say about an error, and the exit code."""
     name, first = type(error).__name__, (str(error).strip().splitlines() or [""])[0]
-    errors = sys.modules.get("dlfa_adapters.errors")
+    errors = sys.modules.get("dlfa_adapters.ground.errors")
     if errors is not None and isinstance(error, errors.DLFAError):
         return str(error), 2
     disk = sys.modules.get("dlfa_adapters.ground.disk")

@@ -12,7 +12,7 @@ from dlfa_cli.reading import Format, TagColumn, WordColumn
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dlfa_adapters.evaluation.report import Report
+    from dlfa_adapters.scores.report import Report
 
 RESAMPLES, MOST_RESAMPLES = 1000, 1_000_000
 
@@ -56,7 +56,7 @@ def evaluate(
     """
     from dlfa_adapters.data.places import check_source
     from dlfa_adapters.data.reading import Reading
-    from dlfa_adapters.evaluation.load import check_has_language, check_precision, task_of
+    from dlfa_adapters.predict.load import check_has_language, check_precision, task_of
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import progress_bars, typed
     from dlfa_cli.start import loading
@@ -68,7 +68,7 @@ def evaluate(
     adapters = adapters_by_language(language_adapter or [])
     folder = out
     if out is not None or save:
-        from dlfa_adapters.evaluation.saved import check_free, default_folder, save_evaluation
+        from dlfa_adapters.scores.saved import check_free, default_folder, save_evaluation
 
         folder = out or default_folder(run, data, split)
         check_free(folder)
@@ -77,10 +77,10 @@ def evaluate(
     if adapters:
         check_has_language(read)
     with loading() as screen:
-        from dlfa_adapters.evaluation.evaluate import predict_run
-        from dlfa_adapters.evaluation.render import markdown as as_markdown
-        from dlfa_adapters.evaluation.scoring import build_report
         from dlfa_adapters.ground.whole import write_text
+        from dlfa_adapters.predict.run import predict_run
+        from dlfa_adapters.scores.render import markdown as as_markdown
+        from dlfa_adapters.scores.scoring import build_report
 
     with progress_bars(screen) as progress:
         predictions = predict_run(
@@ -119,7 +119,7 @@ def check_markdown(path: Path) -> None:
     Raises:
         ConfigError: If so.
     """
-    from dlfa_adapters.errors import ConfigError
+    from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.runs.folder import check_writable
 
     check_writable(path)
@@ -135,7 +135,7 @@ def adapters_by_language(given: Sequence[str]) -> dict[str, str]:
     Raises:
         ConfigError: If one is not of this form, or a language comes twice.
     """
-    from dlfa_adapters.errors import ConfigError
+    from dlfa_adapters.ground.errors import ConfigError
 
     folders: dict[str, str] = {}
     for text in given:
@@ -172,8 +172,8 @@ def print_table(console: "Console", header: Sequence[str], rows: Sequence[Sequen
 
 
 def _show(report: "Report") -> None:
-    from dlfa_adapters.evaluation.notes import notes
-    from dlfa_adapters.evaluation.render import language_rows, mean_header, mean_rows, report_header
+    from dlfa_adapters.scores.notes import notes
+    from dlfa_adapters.scores.render import language_rows, mean_header, mean_rows, report_header
     from dlfa_cli.screen import results_console, visible
 
     console = results_console()

@@ -23,8 +23,8 @@ def export(
 
     `dlfa export runs/ner-stack onnx-sw/ner.onnx --language-adapter adapters/sw`
     """
-    from dlfa_adapters.evaluation.load import check_has_language, kind_of
     from dlfa_adapters.export.place import check_extra, check_place
+    from dlfa_adapters.predict.load import check_has_language, kind_of
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import progress_bars
     from dlfa_cli.start import loading

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from dlfa_adapters.evaluation.classifier import Classifier
+    from dlfa_adapters.predict.classifier import Classifier
 
 _COLOURS = {"PER": "green", "LOC": "cyan", "ORG": "magenta"}
 
@@ -53,8 +53,8 @@ def predict(
     """
     from dlfa_adapters.data.pairs import split_pairs
     from dlfa_adapters.data.words import check_language, split_words
-    from dlfa_adapters.errors import ConfigError
-    from dlfa_adapters.evaluation.load import check_has_language, check_precision, takes_pairs, task_of
+    from dlfa_adapters.ground.errors import ConfigError
+    from dlfa_adapters.predict.load import check_has_language, check_precision, takes_pairs, task_of
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import typed
     from dlfa_cli.start import loading
@@ -74,7 +74,7 @@ def predict(
     if task.kind == "classification":
         pairs = split_pairs(texts, takes_pairs(read))
     with loading("Loading the model"):
-        from dlfa_adapters.evaluation.fast import load_fast
+        from dlfa_adapters.predict.fast import load_fast
 
         model: Any = load_fast(read, language_adapter, precision=precision, compile=compile)
     if task.kind == "classification":
@@ -114,7 +114,7 @@ def _counted(stage: str, total: int) -> Iterator[Callable[[int], None]]:
     Yields:
         What a model calls with the number of windows or texts that were just done.
     """
-    from dlfa_adapters.evaluation.progress import count_items
+    from dlfa_adapters.ground.progress import count_items
     from dlfa_cli.screen import errors_console, progress_bars
 
     with progress_bars(errors_console()) as progress:
@@ -127,7 +127,7 @@ def _texts(given: Sequence[str] | None, file: Path | None) -> list[str]:
     """The texts: arguments, or lines of a file, or lines of stdin, which `-` stands for."""
     from dlfa_adapters.data.readers.base import Notes
     from dlfa_adapters.data.readers.lines import decode_lines, read_lines
-    from dlfa_adapters.errors import ConfigError
+    from dlfa_adapters.ground.errors import ConfigError
     from dlfa_cli.screen import typed
 
     given, file = None if given == ["-"] else given, None if file == Path("-") else file
@@ -169,7 +169,7 @@ def _entities(
     text: str, words: list[str], offsets: list[tuple[int, int]], tags: list[str]
 ) -> Iterator[dict[str, object]]:
     """Spans with their place in the text; an I- without its B- begins one too, as conlleval has it."""
-    from dlfa_adapters.evaluation.metrics.spans import lenient_spans
+    from dlfa_adapters.tasks.spans import lenient_spans
 
     for kind, first, last in lenient_spans(tags):
         start, end = offsets[first][0], offsets[last][1]

@@ -56,7 +56,7 @@ def _library() -> dict[str, Any]:
 
 
 def _offline() -> dict[str, Any]:
-    from dlfa_adapters.offline.encoder import offline_state
+    from dlfa_adapters.encoders.offline import offline_state
 
     return {"state": offline_state()}
 
@@ -93,7 +93,7 @@ def _caches() -> list[dict[str, Any]]:
     except ImportError:
         pass
     try:
-        from dlfa_adapters.offline.encoder import cache_dir
+        from dlfa_adapters.encoders.offline import cache_dir
 
         folders["dlfa_adapters"] = cache_dir()
     except ImportError:

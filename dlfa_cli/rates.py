@@ -7,7 +7,7 @@ def rates(text: str | None, option: str) -> float | tuple[float, ...] | None:
     Raises:
         ConfigError: If it is no number.
     """
-    from dlfa_adapters.errors import ConfigError
+    from dlfa_adapters.ground.errors import ConfigError
 
     if text is None:
         return None

@@ -20,15 +20,15 @@ def report(
 
     `dlfa report runs/ner-sweep`
     """
-    from dlfa_adapters.evaluation.saved import is_evaluation
     from dlfa_adapters.runs import read_run
+    from dlfa_adapters.scores.saved import is_evaluation
     from dlfa_cli.screen import errors_console
 
     sweep = source.name == "sweep.json" or any((source / name).is_file() for name in ("sweep.json", "plan.json"))
     if not sweep and not is_evaluation(source):
         read_run(source)
     with errors_console().status("Writing the report"):
-        from dlfa_adapters.evaluation.page import write_report
+        from dlfa_adapters.report import write_report
 
         file = write_report(source, out)
     typer.echo(file)

@@ -12,7 +12,7 @@ from dlfa_cli.reading import Format, TagColumn, WordColumn
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dlfa_adapters.sweep import Prepared, Sweep
+    from dlfa_adapters.sweeps import Prepared, Sweep
 
 _HEADS, _DATA, _STEPS, _MACHINE = "Heads", "Data", "Steps", "Machine"
 
@@ -159,7 +159,7 @@ def sweep(
 def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]) -> "Sweep | None":
     """Sweep; None in all processes but the main one."""
     from dlfa_adapters.ground.disk import parse_bytes
-    from dlfa_adapters.sweep.asked import check_sweep, parse_layers
+    from dlfa_adapters.sweeps.asked import check_sweep, parse_layers
     from dlfa_cli.ranks import see_one_gpu
     from dlfa_cli.screen import progress_bars
     from dlfa_cli.start import loading
@@ -169,8 +169,8 @@ def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]
     check_sweep(task, **given)
     see_one_gpu()
     with loading() as screen:
-        from dlfa_adapters.sweep import run_sweep
-        from dlfa_adapters.training.distributed import is_main
+        from dlfa_adapters.ground.processes import is_main
+        from dlfa_adapters.sweeps import run_sweep
 
     screen.quiet = not is_main()
     with progress_bars(screen) as progress:
@@ -208,7 +208,7 @@ def announce(screen: "Console", prepared: "Prepared") -> None:
 
 def show(done: "Sweep", by_language: bool) -> None:
     """Print the table, what to know about it, and what to do next."""
-    from dlfa_adapters.sweep import render
+    from dlfa_adapters.sweeps import render
     from dlfa_cli.screen import predict_command, results_console, typed
 
     console, table = results_console(), done.table

@@ -11,8 +11,8 @@ from dlfa_cli.rates import rates
 from dlfa_cli.reading import Format, TagColumn, WordColumn
 
 if TYPE_CHECKING:
+    from dlfa_adapters.learning import Plan
     from dlfa_adapters.runs import Run
-    from dlfa_adapters.training import Plan
 
 _HEAD, _STEPS = "Head", "Steps"
 
@@ -183,7 +183,7 @@ def train(
 
 def _check_nothing_else(context: typer.Context) -> None:
     """Refuse options beside --resume, which goes on with those of the beginning."""
-    from dlfa_adapters.errors import ConfigError
+    from dlfa_adapters.ground.errors import ConfigError
 
     taken = {"task", "resume", "as_json"}
     named = [
@@ -208,8 +208,8 @@ def _layers(given: list[str]) -> tuple[int, ...] | str | None:
 
 def _run(task: str | None, resume: Path | None, given: dict[str, Any]) -> tuple["Run | None", bool]:
     """Train; the run, or None in all processes but the main one, and whether there was anything left to train."""
-    from dlfa_adapters.errors import ConfigError
-    from dlfa_adapters.training.early import check_resume, check_training
+    from dlfa_adapters.ground.errors import ConfigError
+    from dlfa_adapters.learning.early import check_resume, check_training
     from dlfa_cli.ends import stopped_with
     from dlfa_cli.screen import progress_bars, typed
     from dlfa_cli.start import loading
@@ -222,8 +222,8 @@ def _run(task: str | None, resume: Path | None, given: dict[str, Any]) -> tuple[
     else:
         check_resume(resume)
     with loading() as screen:
-        from dlfa_adapters.training import resume_training, train
-        from dlfa_adapters.training.distributed import is_main, leave
+        from dlfa_adapters.ground.processes import is_main, leave
+        from dlfa_adapters.learning import resume_training, train
 
     screen.quiet = not is_main()
     begun: list[Plan] = []

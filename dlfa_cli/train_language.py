@@ -9,7 +9,7 @@ import typer
 from dlfa_cli.machine import PANEL, GradientCheckpointing, Precision, ReportTo
 
 if TYPE_CHECKING:
-    from dlfa_adapters.training import TrainedLanguage
+    from dlfa_adapters.learning import TrainedLanguage
 
 _ADAPTER, _STEPS = "Adapter", "Steps"
 
@@ -95,8 +95,8 @@ def _run(
     language: str | None, text: list[str] | None, resume: Path | None, given: dict[str, Any]
 ) -> "TrainedLanguage | None":
     """Train; the adapter, or None in all processes but the main one."""
-    from dlfa_adapters.errors import ConfigError
-    from dlfa_adapters.training.early import LANGUAGE_RECORD, check_language_training, check_resume
+    from dlfa_adapters.ground.errors import ConfigError
+    from dlfa_adapters.learning.early import LANGUAGE_RECORD, check_language_training, check_resume
     from dlfa_cli.screen import progress_bars
     from dlfa_cli.start import loading
 
@@ -109,8 +109,8 @@ def _run(
     else:
         check_resume(resume, LANGUAGE_RECORD)
     with loading() as screen:
-        from dlfa_adapters.training import resume_language, train_language
-        from dlfa_adapters.training.distributed import is_main, leave
+        from dlfa_adapters.ground.processes import is_main, leave
+        from dlfa_adapters.learning import resume_language, train_language
 
     screen.quiet = not is_main()
 

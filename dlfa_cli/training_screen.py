@@ -7,8 +7,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from dlfa_adapters.learning import Plan
     from dlfa_adapters.runs import Run
-    from dlfa_adapters.training import Plan
 
 
 def announce(screen: "Console", plan: "Plan") -> None:
@@ -19,7 +19,7 @@ def announce(screen: "Console", plan: "Plan") -> None:
 
 def show(run: "Run", trained: bool = True) -> None:
     """Print the score on dev and what to do next; `trained`: whether it was trained now."""
-    from dlfa_adapters.evaluation.load import takes_pairs
+    from dlfa_adapters.predict.load import takes_pairs
     from dlfa_cli.screen import predict_command, typed
 
     training, metrics = run.config["training"], run.config["metrics"]

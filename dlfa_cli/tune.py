@@ -9,8 +9,8 @@ import typer
 from dlfa_cli.reading import Format, TagColumn, WordColumn
 
 if TYPE_CHECKING:
-    from dlfa_adapters.training import Plan
-    from dlfa_adapters.training.tune import TuneResult
+    from dlfa_adapters.learning import Plan
+    from dlfa_adapters.learning.tune import TuneResult
 
 
 def tune(
@@ -50,7 +50,7 @@ def tune(
 
     `dlfa tune ner --tuning lora --lr 2e-4 --lr 5e-4 --head-lr 1e-3 --head-lr 3e-3 --out runs/ner-lora-tuned`
     """
-    from dlfa_adapters.training.early import BETO_GRID, check_search
+    from dlfa_adapters.learning.early import BETO_GRID, check_search
     from dlfa_cli.ends import stopped_with
     from dlfa_cli.screen import progress_bars
     from dlfa_cli.start import loading
@@ -67,7 +67,7 @@ def tune(
     grid = {name: tried for name, tried in values.items() if tried}
     check_search(task, grid=grid or BETO_GRID, **given)
     with loading() as screen:
-        from dlfa_adapters.training.tune import tune as search
+        from dlfa_adapters.learning.tune import tune as search
 
     def begin(plan: "Plan") -> None:
         for note in plan.notes:
@@ -94,7 +94,7 @@ def tune(
 def _show(result: "TuneResult") -> None:
     from rich.table import Table
 
-    from dlfa_adapters.evaluation.load import takes_pairs
+    from dlfa_adapters.predict.load import takes_pairs
     from dlfa_cli.screen import predict_command, results_console
 
     names = list(result.best.options)

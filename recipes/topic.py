@@ -17,9 +17,9 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from dlfa_adapters.evaluation.render import markdown
-from dlfa_adapters.evaluation.run import evaluate_run
-from dlfa_adapters.training import train
+from dlfa_adapters.learning import train
+from dlfa_adapters.scores.render import markdown
+from dlfa_adapters.scores.run import evaluate_run
 
 SOURCE = "eng_Latn"
 LANGUAGES = (

@@ -165,6 +165,6 @@ def offline_encoder(offline_cache):
     """(model, tokenizer), converted into the cache of this test session."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DLFA_CACHE", str(offline_cache))
-        from dlfa_adapters.offline import load_offline_encoder
+        from dlfa_adapters.encoders import load_offline_encoder
 
         return load_offline_encoder()

@@ -9,8 +9,8 @@ from dlfa_adapters.data.readers import Read, Sentence, read_file, register_reade
 from dlfa_adapters.data.readers.base import Notes
 from dlfa_adapters.data.readers.lines import read_lines
 from dlfa_adapters.data.sources import load_data
-from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.fusion import FUSIONS, Fusion, make_fusion, register_fusion, state_indices
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.tasks import Task, classification_task, get_task, register_task, tagging_task
 
 

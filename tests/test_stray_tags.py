@@ -8,17 +8,17 @@ from typer.testing import CliRunner
 
 from dlfa_adapters.data.check import check_data
 from dlfa_adapters.data.sources import load_source
-from dlfa_adapters.evaluation.evaluate import check_fit, items_by_language, predict, predict_run
-from dlfa_adapters.evaluation.predictions import Predictions
-from dlfa_adapters.evaluation.render import markdown
-from dlfa_adapters.evaluation.scoring import build_report
-from dlfa_adapters.frozen.scores import scorer_for
-from dlfa_adapters.sweep import run_sweep
+from dlfa_adapters.learning import train
+from dlfa_adapters.learning.frozen.scores import scorer_for
+from dlfa_adapters.learning.plan import task_for
+from dlfa_adapters.predict.predictions import Predictions
+from dlfa_adapters.predict.run import check_fit, items_by_language, predict, predict_run
+from dlfa_adapters.scores.render import markdown
+from dlfa_adapters.scores.scoring import build_report
+from dlfa_adapters.sweeps import run_sweep
 from dlfa_adapters.tasks import NER
-from dlfa_adapters.training import train
-from dlfa_adapters.training.plan import task_for
 from dlfa_cli.main import app
-from tests.evaluation.fakes import FakeTagger, oracle
+from tests.predict.fakes import FakeTagger, oracle
 
 SENTENCES = [
     "Anna{i}\tB-PER\nmet\tO\nBob\tB-PER\n.\tO\n",
@@ -138,7 +138,7 @@ def test_sweep(stray, tiny_folder, tmp_path, caplog):
 
 def test_tune(tiny_folder, tmp_path, caplog):
     pytest.importorskip("optuna")
-    from dlfa_adapters.training.tune import tune
+    from dlfa_adapters.learning.tune import tune
 
     path = write(tmp_path / "train-en.tsv", "o", 9)
     result = tune("names", train_data=path, dev_data=path, model=str(tiny_folder), tuning="features",

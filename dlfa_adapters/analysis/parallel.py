@@ -16,11 +16,12 @@ from dlfa_adapters.analysis.similarity import similarities
 from dlfa_adapters.analysis.states import FUSED, sentence_states
 from dlfa_adapters.data.pairs import encode_texts
 from dlfa_adapters.data.pairs import read_parallel as read_parallel
-from dlfa_adapters.errors import DataError
-from dlfa_adapters.evaluation.fast import load_fast
-from dlfa_adapters.evaluation.intervals import RESAMPLES, generator, resampled_sums
-from dlfa_adapters.evaluation.load import head_config
-from dlfa_adapters.runs import Run, load_encoder, read_run
+from dlfa_adapters.encoders import load_encoder
+from dlfa_adapters.ground.errors import DataError
+from dlfa_adapters.predict.fast import load_fast
+from dlfa_adapters.predict.load import head_config
+from dlfa_adapters.runs import Run, read_run
+from dlfa_adapters.scores.intervals import RESAMPLES, generator, resampled_sums
 
 Pairs = Sequence[tuple[str, str]]
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from dlfa_adapters.analysis.similarity import MEASURES
-from dlfa_adapters.errors import ConfigError
-from dlfa_adapters.evaluation.intervals import interval, p_value
-from dlfa_adapters.evaluation.paired import Difference
-from dlfa_adapters.evaluation.report import Estimate
+from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.scores.intervals import interval, p_value
+from dlfa_adapters.scores.paired import Difference
+from dlfa_adapters.scores.report import Estimate
 
 
 @dataclass(frozen=True)

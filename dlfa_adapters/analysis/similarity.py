@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 
 MEASURES = ("cosine", "others", "gap", "forward", "backward", "retrieval")
 """`cosine`: of sentence and translation; `others`: of a sentence and the translations of the other sentences; `gap`:

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from dlfa_adapters.data.batching import HasInputIds, pad_batch
 from dlfa_adapters.data.budget import token_budget_batches
-from dlfa_adapters.errors import RunError
-from dlfa_adapters.frozen.compute import tokens_at_once
+from dlfa_adapters.encoders.compute import tokens_at_once
 from dlfa_adapters.fusion import Fusion
 from dlfa_adapters.fusion.pooling import pool_tokens
+from dlfa_adapters.ground.errors import RunError
 
 FUSED = "fused"
 """The name of the state behind the fusion; layers are called `0`..`L`."""

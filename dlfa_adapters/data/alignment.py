@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tokenizers import Tokenizer
 
 from dlfa_adapters.data.backend import check_fast, clean, marker_ids, needs_blank, plain_backend
-from dlfa_adapters.errors import ConfigError, DataError
+from dlfa_adapters.ground.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

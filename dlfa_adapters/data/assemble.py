@@ -11,7 +11,7 @@ import datasets
 
 from dlfa_adapters.data.readers import Notes, Problem, Sentence
 from dlfa_adapters.data.readers.xnli import LABEL_SPELLINGS
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks import SENTIMENT, Task
 
 logger = logging.getLogger(__name__)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 
 
 def token_budget_batches(

@@ -9,7 +9,7 @@ from typing import Any
 from dlfa_adapters.data.oddities import find_oddities
 from dlfa_adapters.data.readers import TAGGING_FORMATS, Problem, read_file
 from dlfa_adapters.data.readers.iob import split_tag
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks.span_tags import to_learn
 
 _MOST_OF_A_KIND, _SHOWN_OF_A_KIND = 10, 3

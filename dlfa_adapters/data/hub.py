@@ -9,10 +9,10 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters.data.layout import LANGUAGE_NAMES
-from dlfa_adapters.data.reach import cached_datasets_only, hub_answers, no_answer
 from dlfa_adapters.data.readers.base import Example, Notes, Sentence
 from dlfa_adapters.data.readers.pawsx import flaw_of
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
+from dlfa_adapters.ground.reach import cached_datasets_only, hub_answers, no_answer
 
 if TYPE_CHECKING:
     import datasets

@@ -16,7 +16,7 @@ from dlfa_adapters.data.readers.values import (
     tags_keys,
     words_key,
 )
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 
 _FORMS = "(words, tags), (text, label), (text, text_pair, label), or a dictionary with words and tags or text and label"
 

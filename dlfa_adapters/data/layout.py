@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 
 # Names of the task's folder in XTREME's download (scripts/download_data.sh of google-research/xtreme).
 XTREME_FOLDERS = {"ner": "panx", "pos": "udpos", "xnli": "xnli", "pawsx": "pawsx"}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.data.readers import READERS
-from dlfa_adapters.errors import ConfigError, DataError
+from dlfa_adapters.ground.errors import ConfigError, DataError
 
 SAMPLES = {"ner": "columns", "pos": "columns", "nli": "xnli", "pawsx": "pawsx"}
 """The sample corpora, and the format of each."""
@@ -38,7 +38,7 @@ def check_source(source: str | Path | Iterable[Any], split: str = "test", format
 
 def sample_files(name: str, split: str) -> dict[str, Path]:
     """The files of a split of a sample corpus, by language."""
-    folder = Path(str(files("dlfa_adapters"))) / "offline" / "samples" / name
+    folder = Path(str(files("dlfa_adapters"))) / "data" / "samples" / name
     return {path.stem.removeprefix(f"{split}-"): path for path in sorted(folder.glob(f"{split}-*.tsv"))}
 
 

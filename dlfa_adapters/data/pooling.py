@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dlfa_adapters.data.windows import Window
-from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.ground.errors import ConfigError, RunError
 
 T = TypeVar("T")
 Pooling = Literal["first", "last", "mean"]

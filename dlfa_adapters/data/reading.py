@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.data.readers.roles import Column
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 
 
 def is_file(source: object) -> bool:

@@ -27,7 +27,7 @@ from dlfa_adapters.data.readers.odd_labels import name_odd_labels
 from dlfa_adapters.data.readers.rows import finish_tagging
 from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.data.taken import Taken
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks import Task, get_task
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dlfa_adapters.data.alignment import AlignmentCounts, WordPieces, align_words, check_sentences, count_words
 from dlfa_adapters.data.backend import Specials, check_fast, plain_backend, special_tokens
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import regex
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 
 CHARACTER_LANGUAGES = frozenset("zh ja yue wuu gan hak lzh cmn zho jpn".split())
 """Languages that PAN-X splits into single characters."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.data.backend import plain_backend
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 
 FORMAT = 1
 PACKAGE = "dlfa_onnx"

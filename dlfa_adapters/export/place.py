@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from dlfa_adapters.errors import ConfigError, MissingExtraError
+from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.runs.folder import check_writable
 
 

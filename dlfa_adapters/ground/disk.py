@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dlfa_adapters.errors import ConfigError, DLFAError
+from dlfa_adapters.ground.errors import ConfigError, DLFAError
 
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _CODES = (errno.ENOSPC, errno.EFBIG, *([errno.EDQUOT] if hasattr(errno, "EDQUOT") else []))

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.ground.disk import size_of, writing
 from dlfa_adapters.ground.drafts import SUFFIX, left_drafts, prefix_of
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.own import Ours, remove
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from dlfa_adapters.errors import RunError
+from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.ground.whole import write_whole
 
 

@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 from adapters.composition import parse_composition, parse_heads_from_composition
 from adapters.heads import ModelWithFlexibleHeadsAdaptersMixin
 
+from dlfa_adapters.ground.library_log import without_lines
 from dlfa_adapters.heads.composition import TASK_IDS, has_tasks, head_setup
 from dlfa_adapters.heads.head import is_dlfa_head
 from dlfa_adapters.heads.labels import follow_active_head
 from dlfa_adapters.heads.refusal import check_composition
 from dlfa_adapters.heads.signature import class_with_inputs
-from dlfa_adapters.library_log import without_lines
 
 _NONE_ACTIVE_YET = ("adapters.model_mixin", "There are adapters available but none are activated")
 """Upstream looks whether adapters are active just before it activates those that it was asked for."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.head import is_dlfa_head
 
 _WHERE_IT_CAME_FROM = ("encoder", "versions")

@@ -16,7 +16,7 @@ from adapters.context import AdapterSetup
 from torch import Tensor
 from transformers.utils import ModelOutput
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 
 TASK_IDS = "task_ids"
 """The input of a model in which `MultiTask` is active: for each row the number of its task."""

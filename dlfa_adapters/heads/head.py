@@ -11,11 +11,11 @@ from torch import Tensor
 from transformers.utils import ModelOutput
 
 from dlfa_adapters._version import __version__
-from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.encoders.identity import check_encoder, describe_encoder
 from dlfa_adapters.fusion import FuseLayer, make_bilstm, make_fusion, select_states, state_indices
 from dlfa_adapters.fusion.base import one_of, true_or_false
 from dlfa_adapters.fusion.pooling import POOLINGS, first_real_token
-from dlfa_adapters.heads.encoder import check_encoder, describe_encoder
+from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.heads.inner import inner_head, of_width, with_prompt
 from dlfa_adapters.heads.loss import COUNTABLE, items_in, share_of_batch
 from dlfa_adapters.heads.names import check_head_name

@@ -11,7 +11,7 @@ from adapters.heads import PredictionHead
 from adapters.heads.model_mixin import MODEL_HEAD_MAP
 from torch import Tensor
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.schema import INNER_HEAD_TYPES
 from dlfa_adapters.tasks.labels import check_id2label
 

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from torch import nn
 
-from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.fusion import BiLSTM, FuseLayer, Fusion, MaskedBatchNorm
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.activation import ActivationMixin
 from dlfa_adapters.heads.averaging import AveragingMixin
 from dlfa_adapters.heads.folders import FoldersMixin

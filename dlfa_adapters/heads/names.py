@@ -2,7 +2,7 @@
 
 import re
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 
 
 def check_head_name(head_name: object, kind: str = "head") -> str:

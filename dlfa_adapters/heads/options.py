@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.schema import INNER_HEAD_TYPES
 from dlfa_adapters.tasks import TASKS, get_task
 from dlfa_adapters.tasks.labels import check_id2label, label_names

@@ -7,7 +7,7 @@ from adapters.head_utils import STATIC_TO_FLEX_HEAD_MAP
 from torch import Tensor
 from transformers import AutoModelForMaskedLM
 
-from dlfa_adapters.data.reach import only_cached
+from dlfa_adapters.ground.reach import only_cached
 
 _WITH_DECODER = ("ForMaskedLM", "ForPreTraining")
 

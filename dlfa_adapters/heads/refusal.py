@@ -18,7 +18,7 @@ from adapters.configuration import (
     ReftConfig,
 )
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 
 _LAYOUT = {
     BnConfig: (

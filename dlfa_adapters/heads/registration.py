@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 from adapters import AutoAdapterModel
 
-from dlfa_adapters.errors import UnsupportedModelError
+from dlfa_adapters.ground.errors import UnsupportedModelError
 from dlfa_adapters.heads.head import DLFAHead
 from dlfa_adapters.heads.mixin import DLFAHeadsMixin
 from dlfa_adapters.heads.models import MODELS

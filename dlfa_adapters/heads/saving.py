@@ -16,7 +16,7 @@ from adapters.loading import AdapterLoader
 from adapters.methods.prefix_tuning import PrefixTuningLayer
 from adapters.utils import WEIGHTS_NAME
 
-from dlfa_adapters.errors import RunError
+from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.heads.formats import read_safetensors, write_safetensors
 from dlfa_adapters.heads.head import is_dlfa_head
 from dlfa_adapters.heads.loader import HeadLoader

@@ -9,13 +9,13 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.utils import ModelOutput
 
-from dlfa_adapters.errors import UnsupportedModelError
+from dlfa_adapters.encoders.plain import NAMED_ENCODERS, build_encoder, check_states, try_encoder
 from dlfa_adapters.fusion import BiLSTM, Fusion, MaskedBatchNorm, select_states, state_indices
 from dlfa_adapters.fusion.base import check_mask, token_shape
+from dlfa_adapters.ground.errors import UnsupportedModelError
 from dlfa_adapters.models.classifier import DLFAClassifier
 from dlfa_adapters.models.config import DLFAConfig
 from dlfa_adapters.models.construct import plan
-from dlfa_adapters.models.encoder import NAMED_ENCODERS, build_encoder, check_states, try_encoder
 from dlfa_adapters.models.publish import PublishMixin
 from dlfa_adapters.tasks import Task, TaskKind
 

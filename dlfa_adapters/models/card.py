@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters._version import __version__
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 
 _PIPELINES = {"tagging": "token-classification", "classification": "text-classification"}
 

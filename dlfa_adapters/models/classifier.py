@@ -5,9 +5,9 @@ from typing import Any
 from torch import Tensor, nn
 from transformers.activations import get_activation
 
-from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.fusion import make_bilstm, make_fusion
 from dlfa_adapters.fusion.pooling import pool_tokens
+from dlfa_adapters.ground.errors import ConfigError
 
 
 class DLFAClassifier(nn.Module):

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 from transformers import AutoConfig, PretrainedConfig
 
 from dlfa_adapters._version import __version__
-from dlfa_adapters.errors import ConfigError, RunError, UnsupportedModelError
 from dlfa_adapters.fusion import FuseLayer
 from dlfa_adapters.fusion.pooling import POOLINGS
+from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError
 from dlfa_adapters.tasks.fuse_layer import checked_fuse_layer
 from dlfa_adapters.tasks.labels import check_id2label
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from transformers import PreTrainedModel
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.encoders.plain import encoder_class, plain_encoder, read_encoder, read_encoder_config
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.models.config import DLFAConfig, encoder_size
-from dlfa_adapters.models.encoder import encoder_class, plain_encoder, read_encoder, read_encoder_config
 from dlfa_adapters.models.quantization import four_bits
 from dlfa_adapters.tasks import Task, TaskKind, get_task
 from dlfa_adapters.tasks.fuse_layer import resolve_fuse_layer

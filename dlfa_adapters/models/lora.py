@@ -8,11 +8,11 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 from torch import nn
 
-from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.encoders.plain import plain_encoder, read_encoder
+from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.models.base import DLFAPreTrainedModel
 from dlfa_adapters.models.card import Card, write_card
 from dlfa_adapters.models.config import DLFAConfig
-from dlfa_adapters.models.encoder import plain_encoder, read_encoder
 from dlfa_adapters.models.quantization import four_bits
 from dlfa_adapters.models.sequence_classification import DLFAForSequenceClassification
 from dlfa_adapters.models.token_classification import DLFAForTokenClassification

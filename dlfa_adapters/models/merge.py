@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.encoders.plain import probe_inputs
+from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.models.base import DLFAPreTrainedModel
-from dlfa_adapters.models.encoder import probe_inputs
 from dlfa_adapters.models.lora import base_of
 
 

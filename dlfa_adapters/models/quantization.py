@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from dlfa_adapters.errors import ConfigError, MissingExtraError
+from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 
 
 def four_bits() -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 from transformers.modeling_outputs import TokenClassifierOutput
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.models.base import DLFAPreTrainedModel
 from dlfa_adapters.models.loss import mean_loss
 from dlfa_adapters.tasks import TaskKind

@@ -4,24 +4,23 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.errors import ConfigError, RunError
 from dlfa_adapters.ground.checksums import sha256_of
+from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.folders import bring_back, draft_beside, put_in_place
 from dlfa_adapters.ground.own import Ours, others, remove
 from dlfa_adapters.ground.schema import mend, wrong_in
+from dlfa_adapters.ground.versions import versions
 from dlfa_adapters.runs.schema import run_schema
 
 FORMAT = 1
 _CONFIG = "run.json"
 RUN_MODEL_TYPE = "dlfa-run"
-"""`model_type` in a run's `config.json`, by which the Auto classes of Transformers know it (`evaluation.auto`)."""
+"""`model_type` in a run's `config.json`, by which the Auto classes of Transformers know it (`predict.auto`)."""
 _LOADED = ("head", "adapters", "peft", "encoder")
 """Folders in a run whose files are read as its weights and their descriptions."""
-_PACKAGES = ("dlfa-adapters", "adapters", "transformers", "torch", "datasets", "peft", "tokenizers")
 
 
 @dataclass(frozen=True)
@@ -202,14 +201,3 @@ def _check_all_listed(folder: Path, files: Mapping[str, str]) -> None:
                 f"{folder / _CONFIG} has no checksum of {part}/{name}, which is in the run folder; copy the run again "
                 "or train it again."
             )
-
-
-def versions() -> dict[str, str]:
-    """Versions of the packages that matter for repeating a run."""
-    found = {}
-    for package in _PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found[package] = "not installed"
-    return found

@@ -3,8 +3,8 @@
 import logging
 from typing import Any
 
-from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.fusion import FUSIONS, check_fuse_layer
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.tasks.base import Task
 
 logger = logging.getLogger(__name__)

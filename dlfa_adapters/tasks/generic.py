@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.tasks.base import Task
 from dlfa_adapters.tasks.span_tags import find_span_tags, read_tag
 

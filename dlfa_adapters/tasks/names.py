@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 
 
 def check_new_name(kind: str, name: object, known: Collection[str], ours: Collection[str], overwrite_ok: bool) -> None:

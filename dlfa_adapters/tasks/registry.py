@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.tasks.base import Task, TaskKind
 from dlfa_adapters.tasks.generic import check_labels, is_span_task
 from dlfa_adapters.tasks.names import check_new_name

@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dlfa_adapters.errors import ConfigError
-from dlfa_adapters.tuning.blocks import pooler_of
+from dlfa_adapters.encoders.blocks import pooler_of
+from dlfa_adapters.ground.errors import ConfigError
 
 if TYPE_CHECKING:
     from torch import nn

@@ -7,11 +7,11 @@ import torch
 from adapters import AutoAdapterModel, LoRAConfig
 from adapters.methods.lora import LoRALayer
 
-from dlfa_adapters.errors import ConfigError, RunError, UnsupportedModelError
+from dlfa_adapters.encoders.plain import plain_encoder
+from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError
 from dlfa_adapters.heads import DLFAHead, DLFAHeadsMixin, register
 from dlfa_adapters.models import DLFAConfig, DLFAForSequenceClassification, DLFAForTokenClassification
 from dlfa_adapters.models.base import DLFAPreTrainedModel
-from dlfa_adapters.models.encoder import plain_encoder
 from dlfa_adapters.models.loss import MULTI, REGRESSION, SINGLE
 from dlfa_adapters.models.merge import probe_scores
 from dlfa_adapters.tasks import get_task

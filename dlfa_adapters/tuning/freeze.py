@@ -2,9 +2,9 @@
 
 from typing import Any, ClassVar
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.encoders.blocks import blocks_of, embeddings_of
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, freeze, freeze_unused
-from dlfa_adapters.tuning.blocks import blocks_of, embeddings_of
 
 
 class Freeze(Tuning):

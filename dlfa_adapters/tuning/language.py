@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from adapters.configuration import AdapterConfig
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.masked_lm import MASKED_LM_TYPE, MaskedLMHead
 from dlfa_adapters.heads.names import check_head_name
 from dlfa_adapters.heads.pretrained_decoder import Decoder

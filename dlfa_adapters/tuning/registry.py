@@ -2,7 +2,7 @@
 
 import difflib
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.tuning.base import Tuning
 from dlfa_adapters.tuning.bottleneck import Bottleneck
 from dlfa_adapters.tuning.features import Features

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from dlfa_adapters.tuning.blocks import part_of
+from dlfa_adapters.encoders.blocks import part_of
 
 
 @dataclass(frozen=True)

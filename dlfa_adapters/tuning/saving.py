@@ -6,7 +6,7 @@ from typing import Any
 from adapters.composition import Stack
 from safetensors.torch import save_file
 
-from dlfa_adapters.errors import RunError
+from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.heads.names import folder_name
 from dlfa_adapters.tuning.base import Saved
 

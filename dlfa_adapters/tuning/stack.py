@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, freeze_unused
 from dlfa_adapters.tuning.bottleneck import CONFIG
 

@@ -18,7 +18,7 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from dlfa_adapters.sweep import run_sweep
+from dlfa_adapters.sweeps import run_sweep
 from dlfa_adapters.tasks import TASKS
 
 HUB = {"xnli": "hub:xnli", "pawsx": "hub:pawsx", "ner": "hub:panx", "pos": "hub:udpos"}

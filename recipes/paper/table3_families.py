@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dlfa_adapters.sweep import run_sweep
+from dlfa_adapters.sweeps import run_sweep
 from dlfa_adapters.tasks import TASKS
 
 HUB = {"xnli": "hub:xnli", "pawsx": "hub:pawsx", "ner": "hub:panx", "pos": "hub:udpos"}

@@ -25,9 +25,10 @@ from pathlib import Path
 
 from dlfa_adapters.analysis.parallel import measure_encoder, measure_run
 from dlfa_adapters.data.pairs import read_parallel
-from dlfa_adapters.runs import load_encoder, read_run
+from dlfa_adapters.encoders import load_encoder
+from dlfa_adapters.learning import train
+from dlfa_adapters.runs import read_run
 from dlfa_adapters.tasks import TASKS
-from dlfa_adapters.training import train
 
 HUB = {"xnli": "hub:xnli", "pawsx": "hub:pawsx", "ner": "hub:panx", "pos": "hub:udpos"}
 LAYERS = {"xnli": (11, 8), "pawsx": (10, 6), "ner": (10, 8), "pos": (11, 10)}  # of 12; scaled to other depths

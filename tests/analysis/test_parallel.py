@@ -13,10 +13,10 @@ from dlfa_adapters.analysis.parallel_report import differences
 from dlfa_adapters.analysis.similarity import MEASURES, similarities
 from dlfa_adapters.analysis.states import sentence_states
 from dlfa_adapters.data.pairs import EncodedText, encode_texts
-from dlfa_adapters.errors import ConfigError, DataError, RunError
-from dlfa_adapters.evaluation.load import load_run
-from dlfa_adapters.runs import load_encoder
-from dlfa_adapters.training import train
+from dlfa_adapters.encoders import load_encoder
+from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
+from dlfa_adapters.learning import train
+from dlfa_adapters.predict.load import load_run
 from dlfa_cli.main import app
 
 PAIRS = [

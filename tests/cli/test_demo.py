@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from dlfa_adapters.data.samples import sample_languages
 from dlfa_adapters.demo import RATES, TASTE, run_demo
-from dlfa_adapters.errors import ConfigError
-from dlfa_adapters.offline.samples import sample_languages
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.runs import read_run
 from dlfa_cli.demo import as_dict, coloured, show
 from tests.docs.blocks import demo_figures
@@ -121,7 +121,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(tiny_folder, 
 
 def test_a_name_without_a_model_is_told_shortly(tmp_path):
     """Transformers lists every model type it has."""
-    from dlfa_adapters.runs import load_encoder
+    from dlfa_adapters.encoders import load_encoder
 
     (tmp_path / "config.json").write_text("{}", "utf-8")
     with pytest.raises(ConfigError, match="cannot be loaded") as caught:

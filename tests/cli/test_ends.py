@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from dlfa_adapters.errors import ConfigError, DataError
+from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_cli.ends import exit_code
 
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from dlfa_adapters.data.places import check_encoder
-from dlfa_adapters.errors import ConfigError
 from dlfa_adapters.fusion import CLASSIFIERS, FUSIONS
 from dlfa_adapters.fusion.aif import BRANCHES
 from dlfa_adapters.fusion.norm import NORMS
 from dlfa_adapters.fusion.pooling import POOLINGS
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.language import RECORD
-from dlfa_adapters.sweep import asked, variants
-from dlfa_adapters.training.early import LANGUAGE_RECORD
-from dlfa_adapters.training.ranges import CHOICES
+from dlfa_adapters.learning.early import LANGUAGE_RECORD
+from dlfa_adapters.learning.ranges import CHOICES
+from dlfa_adapters.sweeps import asked, variants
 
 TESTS = Path(__file__).parents[1]
 HEAVY = ("torch", "transformers", "adapters", "datasets", "peft", "sklearn", "scipy")

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from dlfa_adapters.data.words import split_words
 from dlfa_adapters.demo import TASTE
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_cli.main import app
 
 ODD = [
@@ -145,8 +145,8 @@ def _set(name, value):
     ],
 )
 def test_a_run_description_that_was_changed_is_refused(harm, message, tiny_run, tmp_path):
-    from dlfa_adapters.errors import RunError
-    from dlfa_adapters.evaluation.load import load_tagger
+    from dlfa_adapters.ground.errors import RunError
+    from dlfa_adapters.predict.load import load_tagger
 
     copy = tmp_path / "run"
     shutil.copytree(tiny_run.run.folder, copy)
@@ -160,7 +160,7 @@ def test_a_run_description_that_was_changed_is_refused(harm, message, tiny_run, 
 
 
 def test_a_run_description_nested_without_end_is_refused(tmp_path):
-    from dlfa_adapters.errors import RunError
+    from dlfa_adapters.ground.errors import RunError
     from dlfa_adapters.runs import read_run
 
     (tmp_path / "run.json").write_text("[" * 100_000, "utf-8")
@@ -190,8 +190,8 @@ def test_another_encoder_under_the_same_name_is_refused(tiny_run, tmp_path, tiny
     import torch
     from transformers import BertModel
 
-    from dlfa_adapters.errors import RunError
-    from dlfa_adapters.evaluation.load import load_run
+    from dlfa_adapters.ground.errors import RunError
+    from dlfa_adapters.predict.load import load_run
     from dlfa_adapters.runs import read_run
 
     other = tmp_path / "encoder"

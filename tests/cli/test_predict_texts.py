@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from dlfa_adapters.data.pairs import split_pairs
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 from tests.cli.test_predict import ask, refuse
-from tests.evaluation.test_evaluate_cli import make_run, xnli_run  # noqa: F401
+from tests.predict.test_evaluate_cli import make_run, xnli_run  # noqa: F401
 
 PAIRS = ["A bird sings.\tBirds sing.", "the cat sat\ta dog", "no\t" + "yes " * 40]
 

@@ -7,7 +7,7 @@ from transformers import PreTrainedTokenizerFast
 from dlfa_adapters.data.alignment import AlignmentCounts, WordPieces, align_words
 from dlfa_adapters.data.backend import plain_backend
 from dlfa_adapters.data.windows import make_windows
-from dlfa_adapters.errors import ConfigError, DataError
+from dlfa_adapters.ground.errors import ConfigError, DataError
 
 from .tiny_tokenizers import FAMILIES, WORDPIECE_VOCAB, byte_level, slow, unigram, wordpiece
 

@@ -10,7 +10,7 @@ from dlfa_adapters.data.batching import pad_batch
 from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.pooling import collect_words, piece_labels, pool_batch, pool_pieces
 from dlfa_adapters.data.windows import Window, make_windows
-from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.ground.errors import ConfigError, RunError
 
 from .tiny_tokenizers import wordpiece
 

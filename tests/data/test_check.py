@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dlfa_adapters.data.check import check_data
-from dlfa_adapters.errors import ConfigError, DataError
+from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_cli.data import data_app
 
 

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlfa_adapters.data.readers import read_file
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks import NER, XNLI, tagging_task
 
 EXAMPLES = 200

@@ -22,7 +22,7 @@ from dlfa_adapters.data.readers import (
     write_words,
 )
 from dlfa_adapters.data.readers.iob import detect_scheme, orphans, repair, to_iob2
-from dlfa_adapters.errors import ConfigError, DataError
+from dlfa_adapters.ground.errors import ConfigError, DataError
 
 relaxed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

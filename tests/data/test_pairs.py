@@ -7,7 +7,7 @@ from tokenizers.processors import TemplateProcessing
 
 from dlfa_adapters.data.batching import pad_batch
 from dlfa_adapters.data.pairs import TruncationCounts, encode_texts, split_pairs
-from dlfa_adapters.errors import ConfigError, DataError
+from dlfa_adapters.ground.errors import ConfigError, DataError
 
 from .tiny_tokenizers import FAMILIES, slow, unigram, wordpiece
 

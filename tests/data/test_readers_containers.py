@@ -10,7 +10,7 @@ import pytest
 from dlfa_adapters.data.check import check_data
 from dlfa_adapters.data.readers import read_file
 from dlfa_adapters.data.sources import load_data
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 
 TOKENS = [{"tokens": ["Anna", "met"], "ner_tags": ["B-PER", "O"]}, {"tokens": ["Bern"], "ner_tags": ["B-LOC"]}]
 WANTED = [[("Anna", "B-PER"), ("met", "O")], [("Bern", "B-LOC")]]

@@ -19,7 +19,7 @@ from dlfa_adapters.data.readers import (
     write_wikiann,
 )
 from dlfa_adapters.data.readers.base import Sentence
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 
 
 def put(tmp_path, text, name="test-en.tsv"):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dlfa_adapters.data.readers import read_file, read_labelled, read_pawsx, read_sib200, read_xnli
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 
 
 def put(tmp_path, text, name="data.tsv"):

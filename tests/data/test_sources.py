@@ -9,7 +9,7 @@ import pytest
 from dlfa_adapters.data import hub
 from dlfa_adapters.data.assemble import CLASSIFICATION_FEATURES, TAGGING_FEATURES
 from dlfa_adapters.data.sources import load_data, load_source
-from dlfa_adapters.errors import ConfigError, DataError
+from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.tasks import get_task
 
 PAWSX = (

@@ -5,7 +5,7 @@ import pytest
 from dlfa_adapters.data.check import check_data
 from dlfa_adapters.data.readers import read_file
 from dlfa_adapters.data.sources import load_data, load_source
-from dlfa_adapters.errors import ConfigError, DataError
+from dlfa_adapters.ground.errors import ConfigError, DataError
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from dlfa_adapters.data import windows as windows_module
 from dlfa_adapters.data.pooling import collect_words
 from dlfa_adapters.data.windows import make_windows
-from dlfa_adapters.errors import ConfigError
-from dlfa_adapters.evaluation.metrics import SpanF1
+from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.scores.metrics import SpanF1
 
 from .tiny_tokenizers import FAMILIES, WORDPIECE_VOCAB, wordpiece
 

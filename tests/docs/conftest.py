@@ -33,13 +33,13 @@ def tiny_encoder(folder, layers=12, positions=160):
 @pytest.fixture(scope="session")
 def tiny_cache(tmp_path_factory):
     """A cache directory whose offline encoder is a tiny one: what a conversion leaves there, with other weights."""
-    from dlfa_adapters.offline import encoder
+    from dlfa_adapters.encoders import offline
 
     cache = tmp_path_factory.mktemp("cache")
-    folder = cache / encoder._FOLDER
+    folder = cache / offline._FOLDER
     tiny_encoder(folder)
     sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
-    (folder / encoder._MANIFEST).write_text(json.dumps({"sizes": sizes}), "utf-8")
+    (folder / offline._MANIFEST).write_text(json.dumps({"sizes": sizes}), "utf-8")
     return cache
 
 
@@ -67,7 +67,7 @@ def small_trainings():
 def load_panx(repo, config, split):
     """Stands for `datasets.load_dataset` of PAN-X, which is what pages take from the hub: ten sentences in Swahili."""
     from dlfa_adapters.data.readers import read_file
-    from dlfa_adapters.offline.samples import sample_file
+    from dlfa_adapters.data.samples import sample_file
     from dlfa_adapters.tasks import NER
 
     assert (repo, config.split(".")[0]) == ("google/xtreme", "PAN-X"), f"there is no stand-in for {repo} {config}"

@@ -1,7 +1,7 @@
 """Commands of the documentation, run as a reader's shell would, but `dlfa` inside this process.
 
 Loading PyTorch and adapters takes ten seconds a process, so `dlfa …`, `python -m dlfa_cli …`, `torchrun … -m dlfa_cli
-…` (the launcher's own options are checked in tests/training/test_processes.py) and Python scripts run here. What would
+…` (the launcher's own options are checked in tests/learning/test_processes.py) and Python scripts run here. What would
 install, test or build this project, or take a data set of gigabytes, is checked by its form.
 """
 

@@ -10,11 +10,11 @@ import torch
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from dlfa_adapters.errors import ConfigError, MissingExtraError, RunError
-from dlfa_adapters.evaluation.load import load_run
 from dlfa_adapters.export import export_onnx
 from dlfa_adapters.export import onnx as exporting
-from dlfa_adapters.training import train
+from dlfa_adapters.ground.errors import ConfigError, MissingExtraError, RunError
+from dlfa_adapters.learning import train
+from dlfa_adapters.predict.load import load_run
 
 TAGGED = [(["Anna", "met", "Bob", "in", "Rome"], ["B-PER", "O", "B-PER", "O", "B-LOC"]), (["far"], ["O"])] * 2
 PAIRS = [("Anna met Bob", "far", "neutral"), ("in Rome", "New York is far", "entailment")] * 2

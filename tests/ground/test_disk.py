@@ -9,9 +9,9 @@ import torch
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
-from dlfa_adapters.errors import DLFAError
 from dlfa_adapters.ground import disk
 from dlfa_adapters.ground.disk import DiskFullError, is_full, writing
+from dlfa_adapters.ground.errors import DLFAError
 from dlfa_adapters.ground.folders import draft_beside, put_in_place
 from dlfa_adapters.ground.tensors import save_tensors
 from dlfa_adapters.ground.whole import write_text, write_whole
@@ -113,7 +113,7 @@ def test_other_errors_are_left_alone(tmp_path):
 
 
 def test_a_training_on_a_full_disk_goes_on_when_there_is_room(tiny_folder, tmp_path):
-    from dlfa_adapters.training import resume_training, train
+    from dlfa_adapters.learning import resume_training, train
 
     data = tmp_path / "train-en.tsv"
     data.write_text("Anna\tB-PER\nmet\tO\n\nRome\tB-LOC\n\nBob\tB-PER\nfell\tO\n\nin\tO\nOslo\tB-LOC\n", "utf-8")

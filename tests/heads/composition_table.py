@@ -34,7 +34,7 @@ from adapters.composition import Average, MultiTask, Split
 from transformers import BertConfig
 
 import dlfa_adapters  # noqa: F401
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 
 METHODS = {
     "`seq_bn`": SeqBnConfig(reduction_factor=4),

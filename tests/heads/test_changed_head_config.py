@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from dlfa_adapters.errors import DLFAError, RunError
+from dlfa_adapters.ground.errors import DLFAError, RunError
 
 INSTEAD = (None, 5, -1, 2.5, "", "x", [], ["x"], {}, {"x": 1}, True)
 

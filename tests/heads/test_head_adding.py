@@ -5,7 +5,7 @@ import logging
 import pytest
 import torch
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.tasks import TASKS
 
 

@@ -6,7 +6,7 @@ from adapters import AutoAdapterModel
 from peft import get_peft_model
 from transformers.modeling_outputs import BaseModelOutput
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.models import (
     DLFAForSequenceClassification,
     DLFAForTokenClassification,

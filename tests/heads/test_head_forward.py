@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers.modeling_outputs import BaseModelOutput
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 
 INPUTS = {
     "tagging": {"labels": torch.tensor([[0, 1, 2, 0, 1, 2, 0], [1, 1, 1, 1, 1, -100, -100]])},

@@ -20,7 +20,7 @@ from adapters import (
     UniPELTConfig,
 )
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 
 METHODS = {
     "seq_bn": SeqBnConfig(reduction_factor=4),

@@ -10,7 +10,7 @@ import torch
 from adapters import AutoAdapterModel
 
 import dlfa_adapters
-from dlfa_adapters.errors import UnsupportedModelError
+from dlfa_adapters.ground.errors import UnsupportedModelError
 from dlfa_adapters.heads.models import MODELS
 
 

@@ -8,7 +8,7 @@ import torch
 from adapters import AutoAdapterModel
 from safetensors.torch import load_file, save_file
 
-from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.heads.names import folder_name
 
 FILE = "model_head.safetensors"

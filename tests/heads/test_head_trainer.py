@@ -11,7 +11,7 @@ import torch
 from adapters import Parallel, Stack
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads import AdapterTrainer
 from dlfa_adapters.heads.names import folder_name
 

@@ -7,9 +7,9 @@ import torch
 from adapters import Stack
 from safetensors.torch import load_file, save_file
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.encoders.identity import fingerprint
 from dlfa_adapters.ground.checksums import sha256_of
-from dlfa_adapters.heads.encoder import fingerprint
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.language import RECORD
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 import transformers
 
-from dlfa_adapters.errors import ConfigError, RunError, UnsupportedModelError
+from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError
 from dlfa_adapters.models import DLFAConfig, DLFAForTokenClassification
 
 OPTIONS = {

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from dlfa_adapters.errors import ConfigError, RunError, UnsupportedModelError
+from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError
 from dlfa_adapters.models import DLFAForSequenceClassification, DLFAForTokenClassification
 from dlfa_adapters.tuning.convert import to_adapters, to_plain
 

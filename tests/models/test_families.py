@@ -5,15 +5,15 @@ import torch
 import transformers
 from peft import get_peft_model
 
-from dlfa_adapters.errors import UnsupportedModelError
+from dlfa_adapters.encoders.plain import build_encoder
 from dlfa_adapters.fusion import select_states
+from dlfa_adapters.ground.errors import UnsupportedModelError
 from dlfa_adapters.models import (
     DLFAConfig,
     DLFAForSequenceClassification,
     DLFAForTokenClassification,
     lora_config,
 )
-from dlfa_adapters.models.encoder import build_encoder
 
 from .conftest import FAMILIES
 

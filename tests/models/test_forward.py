@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.models.loss import mean_loss
 
 

@@ -8,8 +8,8 @@ import torch
 import transformers
 from transformers.modeling_utils import no_init_weights
 
-from dlfa_adapters.errors import ConfigError, RunError, UnsupportedModelError
 from dlfa_adapters.fusion import MaskedBatchNorm
+from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError
 from dlfa_adapters.models import DLFAForSequenceClassification, DLFAForTokenClassification
 from dlfa_adapters.tasks import NER, PAWSX, XNLI, tagging_task
 
@@ -199,9 +199,9 @@ def test_a_class_of_transformers_that_pools_says_so():
 
 def test_a_mistake_of_ours_is_not_said_to_be_the_users(tiny_folder, monkeypatch):
     """A name that is not there, in a line of ours, is no folder that cannot be loaded."""
-    from dlfa_adapters.heads import bare
+    from dlfa_adapters.encoders import bare
+    from dlfa_adapters.encoders.load import load_encoder
     from dlfa_adapters.models import encoder as module
-    from dlfa_adapters.runs.encoders import load_encoder
 
     with monkeypatch.context() as patch:
         patch.delattr(bare, "load_file")
@@ -219,7 +219,7 @@ def test_a_mistake_of_ours_is_not_said_to_be_the_users(tiny_folder, monkeypatch)
 
 @pytest.mark.parametrize("content", ["[]", "5", "{", '{"model_type": "bert", "hidden_size": "x"}'])
 def test_whatever_a_damaged_file_makes_transformers_raise(content, tiny_folder, tmp_path):
-    from dlfa_adapters.runs.encoders import load_encoder
+    from dlfa_adapters.encoders.load import load_encoder
 
     folder = shutil.copytree(tiny_folder, tmp_path / "copy")
     (folder / "config.json").write_text(content)
@@ -234,7 +234,7 @@ def test_whatever_a_damaged_file_makes_transformers_raise(content, tiny_folder, 
 
 
 def test_the_offline_encoder_has_its_name_here_too(tiny_model, monkeypatch):
-    from dlfa_adapters.models.encoder import NAMED_ENCODERS
+    from dlfa_adapters.encoders.plain import NAMED_ENCODERS
 
     assert "offline" in NAMED_ENCODERS
     monkeypatch.setitem(NAMED_ENCODERS, "offline", tiny_model)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 
-from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.models import (
     Card,
     DLFAForSequenceClassification,

@@ -28,7 +28,7 @@ def test_a_mask_of_another_shape(which, shape, models, batch):
 
 
 def test_values_that_are_no_values(tiny_model, tiny_config):
-    from dlfa_adapters.errors import ConfigError
+    from dlfa_adapters.ground.errors import ConfigError
 
     model = tiny_model()
     for layers in (-1, 0, 2.5, True):

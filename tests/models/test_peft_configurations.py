@@ -17,7 +17,7 @@ from peft import (
 )
 from safetensors.torch import load_file, save_file
 
-from dlfa_adapters.errors import ConfigError, RunError, UnsupportedModelError
+from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError
 from dlfa_adapters.models import DLFAConfig, load_lora, lora_config, save_lora
 
 QUERY_AND_VALUE = ["query", "value"]

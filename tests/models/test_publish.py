@@ -10,7 +10,7 @@ from tiny_tokenizer import character_tokenizer
 from transformers import pipeline
 from transformers.pipelines import base
 
-from dlfa_adapters.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.models import Card, DLFAForSequenceClassification, DLFAForTokenClassification
 
 CARD = Card(

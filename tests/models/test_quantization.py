@@ -7,7 +7,7 @@ import torch
 import transformers
 from peft import get_peft_model
 
-from dlfa_adapters.errors import ConfigError, MissingExtraError
+from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.models import DLFAForTokenClassification, load_lora, lora_config, merge_lora, quantization, save_lora
 
 four_bits = pytest.mark.skipif(

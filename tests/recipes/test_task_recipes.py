@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from dlfa_adapters.evaluation.saved import is_evaluation
 from dlfa_adapters.runs import read_run
+from dlfa_adapters.scores.saved import is_evaluation
 
 TASKS = {"ner": "xtreme", "pos": "xtreme", "xnli": "xtreme", "pawsx": "xtreme", "topic": "sib200", "sentiment": "xlmt"}
 GERMAN = {"topic": "deu_Latn"}
@@ -14,7 +14,7 @@ GERMAN = {"topic": "deu_Latn"}
 @pytest.fixture(scope="session")
 def language_adapters(tiny_folder, tmp_path_factory):
     """Folders of language adapters `en` and `de` for the tiny encoder."""
-    from dlfa_adapters.runs import load_encoder
+    from dlfa_adapters.encoders import load_encoder
 
     root = tmp_path_factory.mktemp("adapters")
     model = load_encoder(str(tiny_folder)).model

@@ -52,8 +52,8 @@ def test_recipes_import_public_names_only(tree):
 
 
 def test_what_is_public():
-    assert is_public("dlfa_adapters.training", "train")
-    assert not is_public("dlfa_adapters.training.run", "Ready")
+    assert is_public("dlfa_adapters.learning", "train")
+    assert not is_public("dlfa_adapters.learning.run", "Ready")
 
 
 def test_nothing_private_is_read(tree):

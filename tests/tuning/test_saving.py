@@ -4,7 +4,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from dlfa_adapters.errors import RunError
+from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.tuning.saving import load_trained, save_trained
 
 

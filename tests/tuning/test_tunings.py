@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlfa_adapters.errors import ConfigError, RunError
+from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.tuning import default_tuning, frozen_modules, get_tuning, parameter_report
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 
 Item = TypeVar("Item")
 

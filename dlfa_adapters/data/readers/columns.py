@@ -11,7 +11,7 @@ from dlfa_adapters.data.readers.base import Notes, Read, Sentence, shown
 from dlfa_adapters.data.readers.lines import read_lines
 from dlfa_adapters.data.readers.roles import Column, find_roles
 from dlfa_adapters.data.readers.rows import find_shape, finish_tagging, is_blank, read_blocks, write_rows
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 
 
 def read_columns(

@@ -16,7 +16,7 @@ from dlfa_adapters.data.readers.base import Notes, shown
 from dlfa_adapters.data.readers.lines import PARQUET, bare_name, decode_text, read_bytes
 from dlfa_adapters.data.readers.rows import find_shape
 from dlfa_adapters.data.readers.values import lower_keys
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 
 _SAMPLE = 2000
 _BRACKET = re.compile(r"\{|\[\s*(\{|$)")

@@ -21,7 +21,7 @@ from dlfa_adapters.data.readers.table import header_fields
 from dlfa_adapters.data.readers.values import words_key
 from dlfa_adapters.data.readers.wikiann import has_prefixes
 from dlfa_adapters.data.readers.xnli import LABEL_SPELLINGS
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks import XNLI, Task
 
 _SAMPLE = 4000

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dlfa_adapters.data.readers.base import Notes
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 
 PARQUET = b"PAR1"
 _GZIP = b"\x1f\x8b"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dlfa_adapters.data.readers.rows import find_shape, is_blank, is_comment, is_marker, split_row
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks import POS
 from dlfa_adapters.tasks.span_tags import bare, find_span_tags, read_tag
 

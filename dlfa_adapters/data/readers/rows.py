@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from dlfa_adapters.data.readers.base import Notes, Read, Sentence, shown
 from dlfa_adapters.data.readers.iob import detect_scheme, to_iob2
 from dlfa_adapters.data.readers.lines import write_lines
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks.span_tags import bare, find_span_tags
 
 DOCSTART = "-DOCSTART-"

@@ -24,7 +24,7 @@ from dlfa_adapters.data.readers.containers import (
 )
 from dlfa_adapters.data.readers.lines import read_lines
 from dlfa_adapters.data.readers.values import FIELD_NAMES, FIELD_OF, BadValue, as_label, as_text
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks.span_tags import bare
 
 _CSV_QUOTED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')

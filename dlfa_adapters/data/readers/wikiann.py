@@ -12,7 +12,7 @@ from pathlib import Path
 from dlfa_adapters.data.readers.base import Notes, Read, Sentence, shown
 from dlfa_adapters.data.readers.lines import read_lines
 from dlfa_adapters.data.readers.rows import find_shape, finish_tagging, is_blank, read_blocks, write_rows
-from dlfa_adapters.errors import DataError
+from dlfa_adapters.ground.errors import DataError
 
 _PREFIX = re.compile(r"((?:[a-z]{2,3}|simple|tokipona)(?:-[a-z]{1,10})*):")
 

@@ -1,0 +1,29 @@
+"""Encoders: loaded by name, what they are, and their hidden states, computed and kept."""
+
+from typing import TYPE_CHECKING
+
+from dlfa_adapters.ground.lazy import lazily
+
+if TYPE_CHECKING:
+    from dlfa_adapters.encoders.identity import fingerprint
+    from dlfa_adapters.encoders.load import Encoder, load_encoder, load_tokenizer
+    from dlfa_adapters.encoders.offline import OfflineEncoder, find_offline_encoder, load_offline_encoder
+
+__all__ = [
+    "Encoder",
+    "OfflineEncoder",
+    "find_offline_encoder",
+    "fingerprint",
+    "load_encoder",
+    "load_offline_encoder",
+    "load_tokenizer",
+]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        **dict.fromkeys(("Encoder", "load_encoder", "load_tokenizer"), "load"),
+        **dict.fromkeys(("OfflineEncoder", "find_offline_encoder", "load_offline_encoder"), "offline"),
+        "fingerprint": "identity",
+    },
+)

@@ -1,0 +1,87 @@
+"""Loading the encoder of a run by name, and telling whether it is the same one again."""
+
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.encoders.bare import load_encoder_model
+from dlfa_adapters.encoders.identity import fingerprint
+from dlfa_adapters.encoders.offline import find_offline_encoder, load_found, load_found_tokenizer
+from dlfa_adapters.ground.errors import ConfigError, is_a_librarys
+from dlfa_adapters.ground.reach import no_answer, only_cached
+
+OFFLINE = "offline"
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A loaded encoder.
+
+    Attributes:
+        name: `offline`, a folder, or a name on the hub.
+        origin: One line that says where the weights come from.
+        model: An adapter model in eval mode.
+        tokenizer: Its fast tokenizer.
+    """
+
+    name: str
+    origin: str
+    model: Any
+    tokenizer: Any
+
+    def describe(self) -> dict[str, Any]:
+        """What a run folder records, to find and recognise the encoder later."""
+        config = self.model.config
+        return {
+            "name": self.name,
+            "origin": self.origin,
+            "model_type": config.model_type,
+            "hidden_size": config.hidden_size,
+            "num_hidden_layers": config.num_hidden_layers,
+            "fingerprint": fingerprint(self.model),
+        }
+
+
+def load_encoder(name: str = OFFLINE) -> Encoder:
+    """Load an encoder and its tokenizer.
+
+    Args:
+        name: `offline` (multilingual-e5-small from the package index), a folder, or a name on the hub.
+
+    Raises:
+        ConfigError: If there is no such model, or the hub cannot be reached.
+        MissingExtraError: If `offline` is asked for and the extra `demo` is not installed.
+    """
+    if name == OFFLINE:
+        found = find_offline_encoder()
+        model, tokenizer = load_found(found)
+        return Encoder(name, found.origin, model, tokenizer)
+    from transformers import AutoTokenizer
+
+    local = only_cached(name)
+    try:  # fix_mistral_regex: Transformers takes every tokenizer in a folder for Mistral's, and would warn of a mistake
+        tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=local, fix_mistral_regex=False)
+        model = load_encoder_model(name, local_files_only=local)
+    except Exception as error:  # for a damaged file the libraries raise whatever they stumble over
+        if not is_a_librarys(error):
+            raise
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if local:
+            first = f"it is no folder and not in the cache, and {no_answer()}"
+        first = textwrap.shorten(first, 200, placeholder=" …")
+        raise ConfigError(
+            f"The encoder {name!r} cannot be loaded ({first}); give a folder, a name on a hub that can be reached, or "
+            f"{OFFLINE!r} for the one from the package index."
+        ) from error
+    where = "folder" if Path(name).is_dir() else "hub"
+    return Encoder(name, f"{name} ({where})", model, tokenizer)
+
+
+def load_tokenizer(name: str = OFFLINE) -> Any:
+    """The tokenizer of an encoder alone; see `load_encoder`, which says more where there is none."""
+    if name == OFFLINE:
+        return load_found_tokenizer(find_offline_encoder())
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(name, local_files_only=only_cached(name), fix_mistral_regex=False)

@@ -1,1 +1,0 @@
-"""Scores that lose no word: taggers, metrics, reports."""

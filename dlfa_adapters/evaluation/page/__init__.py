@@ -1,5 +1,0 @@
-"""The HTML report: one file that holds all it shows."""
-
-from dlfa_adapters.evaluation.page.source import report_page, write_report
-
-__all__ = ["report_page", "write_report"]

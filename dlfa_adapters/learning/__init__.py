@@ -1,0 +1,34 @@
+"""Training: Trainer-based runs, and heads on frozen states."""
+
+from typing import TYPE_CHECKING
+
+from dlfa_adapters.ground.lazy import lazily
+
+if TYPE_CHECKING:
+    from dlfa_adapters.learning.language.plan import LanguagePlan
+    from dlfa_adapters.learning.language.train import TrainedLanguage, resume_language, train_language
+    from dlfa_adapters.learning.plan import Plan
+    from dlfa_adapters.learning.run import resume_training, train
+    from dlfa_adapters.learning.settings import Settings
+
+__all__ = [
+    "LanguagePlan",
+    "Plan",
+    "Settings",
+    "TrainedLanguage",
+    "resume_language",
+    "resume_training",
+    "train",
+    "train_language",
+]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        **dict.fromkeys(("TrainedLanguage", "resume_language", "train_language"), "language.train"),
+        **dict.fromkeys(("resume_training", "train"), "run"),
+        "LanguagePlan": "language.plan",
+        "Plan": "plan",
+        "Settings": "settings",
+    },
+)

@@ -1,0 +1,162 @@
+"""What is wrong with a training and can be known without a model: looked at before PyTorch is loaded."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.data.places import check_encoder, check_source, check_there
+from dlfa_adapters.data.reading import Reading
+from dlfa_adapters.data.samples import SAMPLE_TASKS
+from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.learning.checkpoints import check_work_folder, read_plan
+from dlfa_adapters.learning.ranges import check_steps
+from dlfa_adapters.learning.settings import make_settings
+from dlfa_adapters.runs.folder import check_free
+from dlfa_adapters.tuning import get_tuning
+from dlfa_adapters.tuning.bottleneck import check_language_config
+
+NO_DEV = "none"
+SAMPLERS = ("grid", "tpe")
+BETO_GRID: dict[str, tuple[float, ...]] = {
+    "learning_rate": (2e-5, 3e-5, 5e-5),
+    "batch_size": (16, 32),
+    "epochs": (3, 4),
+}
+"""The grid of Wu and Dredze 2019 (arXiv 1904.09077), searched on English dev data; it is for full fine-tuning."""
+LANGUAGE_RECORD = "language.json"
+"""What a language adapter's folder is known by: `heads.language.RECORD`."""
+
+
+def default_source(task: str) -> str:
+    """The samples of a task, where there are some.
+
+    Raises:
+        ConfigError: If there are none.
+    """
+    if task not in SAMPLE_TASKS:
+        raise ConfigError(
+            f"There are no samples of {task!r}; name training data with --train: a file, a folder, or hub:NAME."
+        )
+    return f"samples:{SAMPLE_TASKS[task]}"
+
+
+def check_training(task: str, *, tuning: str | None = None, out: str | Path | None = None, **options: Any) -> None:
+    """Refuse what cannot work; see `train` for the arguments.
+
+    Raises:
+        ConfigError: If an option has a value that cannot work, something stands where the run shall be, or there is no
+            such encoder.
+        DataError: If there are no such data.
+    """
+    check_options(task, tuning=tuning, **options)
+    if out is not None or tuning is not None:
+        folder = Path(out or f"runs/{task}-{get_tuning(str(tuning)).name}")
+        check_free(folder)
+        check_work_folder(folder)
+
+
+def check_options(
+    task: str,
+    *,
+    train_data: Any = None,
+    dev_data: Any = None,
+    language: str | None = None,
+    labels: str | None = None,
+    model: str = "offline",
+    tuning: str | None = None,
+    **options: Any,
+) -> None:
+    """Refuse options that cannot work, wherever what is trained shall be; see `train`.
+
+    Raises:
+        ConfigError: If an option has a value that cannot work, or there is no such encoder.
+        DataError: If there are no such data.
+    """
+    reading = Reading.taken_from(options)
+    if tuning is not None:
+        get_tuning(tuning)
+    settings = make_settings(**options)
+    check_labels_from(labels)
+    source = default_source(task) if train_data is None else train_data
+    dev = None if isinstance(dev_data, str) and dev_data == NO_DEV else dev_data
+    reading.check([source, dev])
+    for each, split in ((source, "train"), (dev, "dev")):
+        if each is not None:
+            check_source(each, split, reading.of(each).get("format"))
+    for file in (settings.parallel, settings.target_text):
+        if file is not None:
+            check_there(file)
+    check_encoder(model)
+
+
+def check_language_training(
+    language: str,
+    text: Sequence[str | Path],
+    *,
+    format: str = "text",
+    model: str = "offline",
+    out: str | Path | None = None,
+    config: str = "seq_bn_inv",
+    reduction: float = 2,
+    steps: int = 2000,
+    **options: Any,
+) -> None:
+    """Refuse what cannot work; see `train_language` for the arguments.
+
+    Raises:
+        ConfigError: If an option has a value that cannot work, something stands where the adapter shall be, or there is
+            no such encoder.
+        DataError: If there is no such text.
+    """
+    check_language_config(config, reduction)
+    check_steps(steps)
+    options.pop("leave_out", None)
+    make_settings(**options)
+    for file in text:
+        check_there(file)
+        check_source(file, "train", format)
+    check_encoder(model)
+    folder = Path(out or f"adapters/{language}")
+    check_free(folder, LANGUAGE_RECORD)
+    check_work_folder(folder)
+
+
+def check_search(
+    task: str, *, out: str | Path, grid: Mapping[str, Sequence[Any]], sampler: str = "grid", **options: Any
+) -> None:
+    """Refuse what cannot work; see `tune` for the arguments.
+
+    Raises:
+        ConfigError: If an option has a value that cannot work, or is both given and searched for, or something stands
+            where the run shall be.
+        DataError: If there are no such data.
+    """
+    check_free(Path(out))
+    if sampler not in SAMPLERS:
+        raise ConfigError(f"sampler must be one of {', '.join(SAMPLERS)}; got {sampler!r}.")
+    twice = [name for name in grid if options.get(name) is not None]
+    if twice:
+        raise ConfigError(f"{twice[0]} is both given and searched for; leave one of the two out.")
+    for name, values in grid.items():
+        for value in values:
+            check_options(task, **{**options, name: value})
+
+
+def check_resume(out: Path, record: str = "run.json") -> None:
+    """Refuse to go on where nothing was begun.
+
+    Raises:
+        RunError: If there is neither a training of it that did not end, nor what it would have written.
+    """
+    if not (out / record).is_file():
+        read_plan(out)
+
+
+def check_labels_from(labels: str | None) -> None:
+    """Refuse another word than `task` and `data`; see `plan.task_for`.
+
+    Raises:
+        ConfigError: If it is one.
+    """
+    if labels not in (None, "task", "data"):
+        raise ConfigError(f"labels must be task or data, got {labels!r}.")

@@ -1,0 +1,1 @@
+"""Many encoders that are fine-tuned side by side."""

@@ -1,0 +1,158 @@
+"""Tagged sentences with the frozen states of their windows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dlfa_adapters.data.alignment import AlignmentCounts
+from dlfa_adapters.data.pooling import IGNORED
+from dlfa_adapters.data.windows import Window, make_windows
+from dlfa_adapters.encoders.compute import compute_states
+from dlfa_adapters.encoders.states import States, ranges
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some windows, their tokens one after the other without padding.
+
+    Attributes:
+        states: (layers, width, tokens) in float32; the layers are those of `States.layers`.
+        lengths: Number of tokens of each window, (windows,), on the CPU.
+        positions: Where the first piece of each scored word stands among the tokens, (words,).
+        places: Where that word stands among all words of all sentences, (words,).
+    """
+
+    states: Tensor
+    lengths: Tensor
+    positions: Tensor
+    places: Tensor
+
+    @cached_property
+    def member(self) -> Tensor:
+        """1 where a token is of a window, else 0: (windows, tokens)."""
+        owner = torch.arange(len(self.lengths)).repeat_interleave(self.lengths)
+        member = torch.nn.functional.one_hot(owner, len(self.lengths)).T
+        return member.to(self.states.device, self.states.dtype)
+
+    @cached_property
+    def mean(self) -> Tensor:
+        """What a state is multiplied by for its mean over the tokens of each window: (tokens, windows)."""
+        return (self.member / self.member.sum(1, keepdim=True)).T
+
+    def padded(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The same as ordinary modules take it.
+
+        Returns:
+            States, (layers, windows, seq, width); attention mask, (windows, seq); positions in the flattened windows.
+        """
+        seq = int(self.lengths.max())
+        mask = (torch.arange(seq) < self.lengths.unsqueeze(1)).to(self.states.device)
+        place = ranges(torch.arange(len(self.lengths)) * seq, self.lengths).to(self.states.device)
+        layers, width, _ = self.states.shape
+        out = self.states.new_zeros(layers, len(self.lengths) * seq, width)
+        out[:, place] = self.states.transpose(1, 2)
+        return out.view(layers, len(self.lengths), seq, width), mask.long(), place[self.positions]
+
+
+@dataclass(frozen=True)
+class TaggedStates:
+    """Sentences, their tags, and what a frozen encoder makes of them.
+
+    Attributes:
+        words: Sentences of words.
+        tags: A tag for each word.
+        windows: The windows that the encoder saw; each word is scored in one of them.
+        counts: What the tokenizer did to the words.
+        states: The encoder's states of the windows.
+    """
+
+    words: list[list[str]]
+    tags: list[list[str]]
+    windows: list[Window]
+    counts: AlignmentCounts
+    states: States
+
+    def batch(self, indices: Sequence[int]) -> Batch:
+        """Some windows with their states."""
+        states, windows = self.states, torch.tensor(indices)
+        lengths = self._lengths[windows]
+        first, count = self._first_word[windows], self._first_word[windows + 1] - self._first_word[windows]
+        words = ranges(first, count)
+        begin = (lengths.cumsum(0) - lengths).repeat_interleave(count)
+        return Batch(
+            states.tokens_of(indices).permute(1, 2, 0).contiguous(),
+            lengths,
+            (begin + self._pieces[words]).to(states.device),
+            self._places[words].to(states.device),
+        )
+
+    def label_ids(self, label2id: dict[str, int]) -> Tensor:
+        """The label id of every word of all sentences; -100 for a tag that the task does not have; (words,)."""
+        ids = [label2id.get(tag, IGNORED) for tags in self.tags for tag in tags]
+        return torch.tensor(ids, dtype=torch.long, device=self.states.device)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """How many words come before each sentence; one more entry than sentences."""
+        return [0, *accumulate(len(sentence) for sentence in self.words)]
+
+    @cached_property
+    def _lengths(self) -> Tensor:
+        """Tokens of each window."""
+        return torch.tensor(self.states.lengths(), dtype=torch.long)
+
+    @cached_property
+    def _first_word(self) -> Tensor:
+        """How many scored words come before each window; one more entry than windows."""
+        return torch.tensor([0, *accumulate(len(window.words) for window in self.windows)])
+
+    @cached_property
+    def _pieces(self) -> Tensor:
+        """The first piece of every scored word in its window, window after window."""
+        return torch.tensor([start for window in self.windows for start, _ in window.pieces], dtype=torch.long)
+
+    @cached_property
+    def _places(self) -> Tensor:
+        """Where every scored word, window after window, stands among all words of all sentences."""
+        places = [self.starts[window.sentence] + word for window in self.windows for word in window.words]
+        return torch.tensor(places, dtype=torch.long)
+
+    def by_sentence(self, tags: Sequence[str]) -> list[list[str]]:
+        """Tags of all words, in order, as tags of each sentence."""
+        return [list(tags[start:stop]) for start, stop in pairwise(self.starts)]
+
+
+def encode_tagged(
+    model: Any,
+    tokenizer: Any,
+    words: list[list[str]],
+    tags: list[list[str]],
+    *,
+    max_length: int = 128,
+    context: int = 64,
+    max_tokens: int | None = None,
+    keep_on: str | torch.device = "cpu",
+    on_progress: Callable[[int], None] | None = None,
+) -> TaggedStates:
+    """Cut sentences into windows and compute the frozen states of those.
+
+    Args:
+        model: The encoder.
+        tokenizer: Its fast tokenizer.
+        words: Sentences of words.
+        tags: A tag for each word.
+        max_length: Pieces in a window, special ones included.
+        context: Pieces that neighbouring windows share.
+        max_tokens: See `compute_states`.
+        keep_on: See `compute_states`.
+        on_progress: Called with the number of windows that were just done.
+    """
+    windows, counts = make_windows(tokenizer, words, max_length=max_length, context=context)
+    pad = tokenizer.pad_token_id
+    states = compute_states(model, windows, pad, max_tokens=max_tokens, keep_on=keep_on, on_progress=on_progress)
+    return TaggedStates(words, tags, windows, counts, states)

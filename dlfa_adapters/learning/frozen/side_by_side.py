@@ -1,0 +1,228 @@
+"""Training many heads side by side on the states of a frozen encoder."""
+
+import logging
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from dlfa_adapters.data.budget import token_budget_batches
+from dlfa_adapters.data.pooling import IGNORED
+from dlfa_adapters.learning.frozen.checkpoint import Checkpoint
+from dlfa_adapters.learning.frozen.examples import TaggedStates
+from dlfa_adapters.learning.frozen.kept import Epoch, TrainedHead
+from dlfa_adapters.learning.frozen.optimizer import HeadsOptimizer, Rate
+from dlfa_adapters.learning.frozen.scores import MakeScorer, Scorer
+from dlfa_adapters.learning.frozen.stacked import FusionClassifier, HeadSpec, new_head
+from dlfa_adapters.learning.frozen.stacks import Stack, make_stacks
+
+logger = logging.getLogger(__name__)
+
+_DIVERGED = "Weights of %s (seed %d) are no finite numbers after epoch %d; type a smaller --head-lr."
+
+
+def train_heads(
+    specs: Sequence[HeadSpec],
+    train: TaggedStates,
+    dev: TaggedStates | None,
+    labels: Sequence[str],
+    scorer: MakeScorer,
+    *,
+    epochs: int,
+    max_steps: int | None = None,
+    learning_rate: float = 1e-3,
+    weight_decay: float = 0.01,
+    rates: Sequence[Rate] | None = None,
+    batch_size: int = 32,
+    seed: int = 0,
+    within: float = 0.0,
+    every: int = 1,
+    watch: Mapping[str, TaggedStates] | None = None,
+    checkpoint: Path | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> list[TrainedHead]:
+    """Train every head on the same batches in the same order, each as if it were alone.
+
+    AdamW with a learning rate that falls linearly to zero. Heads share no parameter, and the optimiser works element by
+    element, so the side of the others changes nothing but the time it takes.
+
+    Args:
+        specs: Heads to train.
+        train: Source-language training data.
+        dev: Source-language dev data, which choose the epoch of each head; without them the last epoch is kept.
+        labels: Label names by id.
+        scorer: `scores.span_f1` or `scores.accuracy`: makes a score of gold tags and label names.
+        epochs: Passes over `train`.
+        max_steps: Stop after so many batches, if that is earlier; the heads are scored there as after an epoch.
+        learning_rate: Its first value, of all heads. Heads that are compared should have one each, see
+            `trials.try_rates`.
+        weight_decay: Of AdamW, likewise.
+        rates: A learning rate and a weight decay for each of `specs`, instead of these two.
+        batch_size: Windows in a batch.
+        seed: Of the order of the batches; the heads' own seeds are in their specs.
+        within: Keep the first epoch whose dev score is at most so many points below the best one; 0: the best one.
+        every: Score after every so many epochs, and after the last one.
+        watch: Other data to score after each epoch, e.g. target languages in a study; it chooses nothing.
+        checkpoint: A file that is written after each epoch, and gone on from if it is there and of the same heads,
+            rates and number of epochs. Data must be the same too, which the file does not tell.
+        on_progress: Called after each batch with how many batches were just done, and how many there are in all.
+
+    Returns:
+        The trained heads in the order of `specs`.
+    """
+    device, width = train.states.device, train.states.width
+    num_layers, layers = train.states.num_layers, train.states.layers
+    heads = [(spec, new_head(spec, width, num_layers, len(labels)).to(device)) for spec in specs]
+    rates = [Rate(learning_rate, weight_decay)] * len(specs) if rates is None else rates
+    trained = [TrainedHead(spec, rate) for spec, rate in zip(specs, rates, strict=True)]
+    lengths = train.states.lengths()
+    by_rate = sorted(
+        range(len(specs)), key=rates.__getitem__
+    )  # neighbours of one rate take one kernel of the optimiser
+    stacks = make_stacks(heads, num_layers, layers, batch_size * max(lengths, default=1), by_rate)
+    optimizer = HeadsOptimizer(stacks, rates)
+    saved = Checkpoint(checkpoint, trained, epochs, stacks, optimizer.adamw) if checkpoint else None
+    done = saved.load(trained) if saved else 0
+    label2id = {label: i for i, label in enumerate(labels)}
+    gold = train.label_ids(label2id)
+    asked = {name: (data, scorer(data.tags, labels)) for name, data in (watch or {}).items()}
+    judge = None if dev is None else (dev, scorer(dev.tags, labels), dev.label_ids(label2id))
+    generator = torch.Generator().manual_seed(seed)
+    step, steps = 0, epochs * -(-len(lengths) // batch_size)
+    steps = min(steps, max_steps or steps)
+    for epoch in range(1, epochs + 1):
+        for batch in islice(shuffled_batches(lengths, batch_size, generator), steps - step):
+            if epoch > done:
+                _step(stacks, train, batch, gold, optimizer)
+                optimizer.step(1 - step / steps)
+            step += 1
+            if on_progress is not None:
+                on_progress(1, steps)
+        if epoch > done and (epoch % every == 0 or step == steps):
+            _after_epoch(epoch, stacks, trained, judge, asked, within)
+            if saved:
+                saved.save(epoch, trained)
+        if step == steps:
+            break
+    return trained
+
+
+def _step(
+    stacks: Sequence[Stack], train: TaggedStates, indices: Sequence[int], gold: Tensor, optimizer: HeadsOptimizer
+) -> None:
+    """The gradients of all heads, computed stack by stack, which need not be in memory together."""
+    batch = train.batch(indices)
+    right = gold[batch.places]
+    count = (right != IGNORED).sum().clamp(min=1)
+    optimizer.zero_grad()
+    for stack in stacks:
+        (_losses(stack(batch, training=True), right).sum() / count).backward()
+
+
+def _losses(logits: Tensor, gold: Tensor) -> Tensor:
+    """The cross-entropy of each head at each word, 0 at words without a label: (heads, words)."""
+    return cross_entropy(logits, gold.expand(len(logits), -1), ignore_index=IGNORED, reduction="none")
+
+
+def _after_epoch(
+    number: int,
+    stacks: Sequence[Stack],
+    trained: Sequence[TrainedHead],
+    dev: tuple[TaggedStates, Scorer, Tensor] | None,
+    watch: Mapping[str, tuple[TaggedStates, Scorer]],
+    within: float,
+) -> None:
+    """Score all heads, and keep of each what may be the epoch to keep."""
+    scores, losses = (None, None) if dev is None else _judge(stacks, *dev)
+    counts = {name: scorer.counts(_predict(stacks, data)).to(torch.int32) for name, (data, scorer) in watch.items()}
+    values = {name: scorer.score(counts[name].sum(1)).tolist() for name, (_, scorer) in watch.items()}
+    for stack in stacks:
+        for i, (member, finite) in enumerate(zip(stack.members, stack.finite(), strict=True)):
+            score = None if scores is None else scores[member] if finite else 0.0
+            loss = losses[member] if losses and finite else math.inf
+            if not finite:
+                logger.warning(_DIVERGED, stack.specs[i].name, stack.specs[i].seed, number)
+
+            def record(
+                stack: Stack = stack, i: int = i, member: int = member, score: float | None = score, loss: float = loss
+            ) -> Epoch:
+                mine = {name: found[member].cpu() for name, found in counts.items()}
+                return Epoch(number, score or 0.0, stack.state_dict(i), mine, loss)
+
+            trained[member].after_epoch(number, score, within, record, loss)
+            for name, found in values.items():
+                trained[member].watched.setdefault(name, []).append(found[member])
+
+
+def _judge(stacks: Sequence[Stack], dev: TaggedStates, scorer: Scorer, gold: Tensor) -> tuple[list[float], list[float]]:
+    """Score and mean loss of each head on dev."""
+    sums = torch.zeros(sum(len(stack.members) for stack in stacks), device=gold.device)
+    scores = scorer(_predict(stacks, dev, gold, sums))
+    return scores, (sums / (gold != IGNORED).sum().clamp(min=1)).tolist()
+
+
+def predict_heads(heads: Sequence[TrainedHead], data: TaggedStates, labels: Sequence[str]) -> list[list[list[str]]]:
+    """The tags that each head gives.
+
+    Args:
+        heads: Trained heads.
+        data: What to tag.
+        labels: Label names by id.
+
+    Returns:
+        Predicted tags, for each head, sentence and word, in the order given.
+    """
+    states, width = data.states, data.states.width
+    modules = []
+    for head in heads:
+        module = FusionClassifier(head.spec, width, states.num_layers, len(labels))
+        module.load_state_dict(head.state_dict)
+        modules.append((head.spec, module.to(states.device)))
+    stacks = make_stacks(modules, states.num_layers, states.layers, tokens=_tokens(states.device))
+    return [data.by_sentence([labels[i] for i in ids]) for ids in _predict(stacks, data).tolist()]
+
+
+def shuffled_batches(lengths: Sequence[int], batch_size: int, generator: torch.Generator) -> Iterator[list[int]]:
+    """Random batches of windows of like length: shuffled, then sorted within stretches of eight batches."""
+    order = torch.randperm(len(lengths), generator=generator).tolist()
+    stretch = 8 * batch_size
+    batches = []
+    for start in range(0, len(order), stretch):
+        part = sorted(order[start : start + stretch], key=lengths.__getitem__)
+        batches += [part[i : i + batch_size] for i in range(0, len(part), batch_size)]
+    for i in torch.randperm(len(batches), generator=generator).tolist():
+        yield batches[i]
+
+
+@torch.no_grad()
+def _predict(
+    stacks: Sequence[Stack], data: TaggedStates, gold: Tensor | None = None, losses: Tensor | None = None
+) -> Tensor:
+    """Label ids for each head and each word of all sentences, in order: (heads, words).
+
+    Args:
+        stacks: The heads.
+        data: The sentences.
+        gold: The right label of each word, for `losses`.
+        losses: What the sum of the losses of each head is added to, (heads,).
+    """
+    heads = 1 + max(member for stack in stacks for member in stack.members)
+    predicted = torch.full((heads, data.starts[-1]), -1, device=data.states.device)
+    members = [torch.tensor(stack.members, device=predicted.device) for stack in stacks]
+    for indices in token_budget_batches(data.states.lengths(), _tokens(predicted.device)):
+        batch = data.batch(indices)
+        for stack, rows in zip(stacks, members, strict=True):
+            logits = stack(batch, training=False)
+            predicted[rows.unsqueeze(1), batch.places] = logits.argmax(1)
+            if gold is not None and losses is not None:
+                losses[rows] += _losses(logits, gold[batch.places]).sum(1)
+    return predicted
+
+
+def _tokens(device: torch.device) -> int:
+    """Tokens in a batch of a prediction."""
+    return 16384 if device.type == "cuda" else 2048

@@ -1,0 +1,199 @@
+"""Heads of one architecture as one: their weights share tensors with a leading axis of heads."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+from torch.func import stack_module_state
+
+from dlfa_adapters.learning.frozen.equations import Weights, fuse, linear
+from dlfa_adapters.learning.frozen.examples import Batch
+from dlfa_adapters.learning.frozen.stacked import FusionClassifier, HeadSpec
+
+_STACKED = ("dlfa", "last", "layer", "scalar_mix", "concat")
+_BYTES = {"cpu": 2**27, "cuda": 2**31}  # of what a stack keeps for its backward pass: on a CPU it should stay in caches
+_KEPT = 12  # float32 values of the width a token and head that are kept, about
+
+
+class Stack(ABC):
+    """Some heads, trained side by side.
+
+    Attributes:
+        specs: What they are.
+        members: Where each stands among all heads of a training.
+    """
+
+    specs: list[HeadSpec]
+    members: list[int]
+
+    @abstractmethod
+    def __call__(self, batch: Batch, *, training: bool) -> Tensor:
+        """Logits of every head at the positions of a batch, (heads, labels, words)."""
+
+    @abstractmethod
+    def parameters(self) -> list[Tensor]:
+        """What the optimiser changes."""
+
+    @abstractmethod
+    def buffers(self) -> list[Tensor]:
+        """What changes besides."""
+
+    @abstractmethod
+    def finite(self) -> list[bool]:
+        """Whether all parameters of each head are finite numbers."""
+
+    @abstractmethod
+    def state_dict(self, head: int) -> dict[str, Tensor]:
+        """Parameters and buffers of one head under the names of `FusionClassifier`, copied to the CPU."""
+
+
+class StackedHeads(Stack):
+    """Heads whose equations are written for all of them at once.
+
+    Args:
+        specs: Heads of equal architecture.
+        members: See `Stack`.
+        heads: One module for each of them.
+        num_layers: Number of blocks of the encoder.
+        layers: Which states a batch has.
+
+    Raises:
+        ValueError: If the architectures differ.
+    """
+
+    def __init__(
+        self,
+        specs: Sequence[HeadSpec],
+        members: Sequence[int],
+        heads: Sequence[FusionClassifier],
+        num_layers: int,
+        layers: Sequence[int],
+    ) -> None:
+        if len({spec.architecture for spec in specs}) != 1:
+            raise ValueError(f"Heads that are stacked must have one architecture, got {[s.name for s in specs]}.")
+        self.specs, self.members = list(specs), list(members)
+        parameters, buffers = stack_module_state(list(heads))
+        self.weights = Weights(parameters, buffers, training=False)
+        places = torch.tensor([[layers.index(k) for k in spec.states(num_layers)] for spec in specs]).T
+        shared = [(column == column[0]).all() for column in places]
+        device = next(iter(parameters.values())).device
+        self._places = [c[:1].to(device) if same else c.to(device) for c, same in zip(places, shared, strict=True)]
+
+    def __call__(self, batch: Batch, *, training: bool) -> Tensor:
+        """See `Stack`."""
+        weights = replace(self.weights, training=training)
+        states = [batch.states.index_select(0, places) for places in self._places]
+        fused = fuse(self.specs[0], weights.inside("fusion"), states, batch)
+        return linear(weights.inside("classifier"), fused.index_select(2, batch.positions))
+
+    def parameters(self) -> list[Tensor]:
+        """See `Stack`."""
+        return list(self.weights.parameters.values())
+
+    def buffers(self) -> list[Tensor]:
+        """See `Stack`."""
+        return list(self.weights.buffers.values())
+
+    def finite(self) -> list[bool]:
+        """See `Stack`."""
+        return torch.stack([p.reshape(len(p), -1).isfinite().all(1) for p in self.parameters()]).all(0).tolist()
+
+    def state_dict(self, head: int) -> dict[str, Tensor]:
+        """See `Stack`."""
+        both = {**self.weights.parameters, **self.weights.buffers}
+        return {name: tensor[head].detach().to("cpu", copy=True) for name, tensor in both.items()}
+
+
+class EachAlone(Stack):
+    """A head with a fusion that a user registered, for which there are no equations here: an ordinary module.
+
+    Args:
+        spec: What it is.
+        member: See `Stack`.
+        head: Its module.
+        num_layers: Number of blocks of the encoder.
+        layers: Which states a batch has.
+    """
+
+    def __init__(
+        self, spec: HeadSpec, member: int, head: FusionClassifier, num_layers: int, layers: Sequence[int]
+    ) -> None:
+        self.specs, self.members, self.head = [spec], [member], head
+        self._places = [layers.index(k) for k in spec.states(num_layers)]
+
+    def __call__(self, batch: Batch, *, training: bool) -> Tensor:
+        """See `Stack`."""
+        states, mask, positions = batch.padded()
+        logits: Tensor = self.head.train(training)(states[self._places], mask, positions)
+        return logits.T.unsqueeze(0)
+
+    def parameters(self) -> list[Tensor]:
+        """See `Stack`."""
+        return list(self.head.parameters())
+
+    def buffers(self) -> list[Tensor]:
+        """See `Stack`."""
+        return list(self.head.buffers())
+
+    def finite(self) -> list[bool]:
+        """See `Stack`."""
+        return [all(bool(p.isfinite().all()) for p in self.parameters())]
+
+    def state_dict(self, head: int) -> dict[str, Tensor]:
+        """See `Stack`."""
+        return {name: tensor.detach().to("cpu", copy=True) for name, tensor in self.head.state_dict().items()}
+
+
+def make_stacks(
+    heads: Sequence[tuple[HeadSpec, FusionClassifier]],
+    num_layers: int,
+    layers: Sequence[int],
+    tokens: int,
+    order: Sequence[int] | None = None,
+) -> list[Stack]:
+    """Heads of equal architecture together, as many as should train on so many tokens at once.
+
+    Args:
+        heads: What to train, on the device where the states are.
+        num_layers: Number of blocks of the encoder.
+        layers: Which states a batch has.
+        tokens: The most tokens in a batch.
+        order: In which order heads stand in a stack; default: as they come.
+    """
+    by_kind: dict[tuple[object, ...], list[int]] = {}
+    for member in order or range(len(heads)):
+        by_kind.setdefault(heads[member][0].architecture, []).append(member)
+    return [stack for members in by_kind.values() for stack in _stacks(heads, members, num_layers, layers, tokens)]
+
+
+def _stacks(
+    heads: Sequence[tuple[HeadSpec, FusionClassifier]],
+    members: list[int],
+    num_layers: int,
+    layers: Sequence[int],
+    tokens: int,
+) -> Iterator[Stack]:
+    spec, head = heads[members[0]]
+    if spec.fusion not in _STACKED:
+        for member in members:
+            yield EachAlone(heads[member][0], member, heads[member][1], num_layers, layers)
+        return
+    steps = max(1, len(spec.fuse_layer))
+    at_once = max(1, _room(head.classifier.weight.device) // (4 * _KEPT * steps * head.classifier.in_features * tokens))
+    for start in range(0, len(members), at_once):
+        part = members[start : start + at_once]
+        specs, modules = zip(*(heads[member] for member in part), strict=True)
+        yield StackedHeads(specs, part, modules, num_layers, layers)
+
+
+def _room(device: torch.device) -> int:
+    """Bytes that a stack may keep: on a GPU a quarter of what is free, since each stack there is costs its launches."""
+    least = _BYTES.get(device.type, _BYTES["cpu"])
+    return max(least, torch.cuda.mem_get_info(device)[0] // 4) if device.type == "cuda" else least
+
+
+def all_layers(specs: Sequence[HeadSpec], num_layers: int) -> tuple[int, ...]:
+    """The states that any of some heads takes, ascending."""
+    return tuple(sorted({k for spec in specs for k in spec.states(num_layers)}))

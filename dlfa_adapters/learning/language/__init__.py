@@ -1,0 +1,1 @@
+"""Language adapters by masked language modelling."""

@@ -1,0 +1,93 @@
+"""What a language adapter is trained with: its options, checked, and the plan before the first step."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dlfa_adapters.encoders import Encoder
+from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.processes import device_name
+from dlfa_adapters.learning.ranges import check_steps
+from dlfa_adapters.learning.settings import Settings, make_settings, resolve
+from dlfa_adapters.tuning import PartSize, trainable_share
+from dlfa_adapters.tuning.language import LanguageTuning
+
+OPTIONS = (
+    "batch_size", "micro_batch_size", "max_length", "learning_rate", "head_learning_rate", "weight_decay", "warmup",
+    "max_grad_norm", "every", "precision", "gradient_checkpointing", "compile", "report_to", "seed",
+)  # fmt: skip
+"""The fields of `Settings` that a language adapter's training has."""
+
+_DEFAULTS = {"batch_size": 64, "every": 500}
+
+
+@dataclass(frozen=True)
+class LanguagePlan:
+    """A training that is about to begin; `train_language` hands it to `on_start`.
+
+    Attributes:
+        tuning: Language and form of the adapter.
+        settings: Resolved ones.
+        encoder: The encoder, with adapter and decoder on it.
+        text: What is learnt from, in figures.
+        report: Parameters by part.
+    """
+
+    tuning: LanguageTuning
+    settings: Settings
+    encoder: Encoder
+    text: dict[str, Any]
+    report: list[PartSize]
+
+    def lines(self) -> list[str]:
+        """What is going to be trained, for the screen or a log."""
+        settings, text, adapter = self.settings, self.text, self.tuning.record()
+        trainable, total = trainable_share(self.report)
+        without = f", none in block {', '.join(map(str, adapter['leave_out']))}" if adapter["leave_out"] else ""
+        where = device_name("no GPU")
+        return [
+            f"Encoder: {self.encoder.origin}",
+            f"Adapter: {self.tuning.language}, {adapter['config']}, reduction {adapter['reduction']:g}{without}; "
+            f"{adapter['decoder']} decoder over the encoder's embeddings",
+            f"Text: {', '.join(text['files'])}: {text['paragraphs']:,} paragraphs, {text['held_out']:,} held out; "
+            f"{text['pieces']:,} pieces in {text['rows']:,} rows",
+            f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
+            f"Steps: {settings.max_steps}, batch {settings.batch_size} x {settings.max_length}, learning rate "
+            f"{settings.learning_rate:g}, decoder {settings.head_learning_rate:g}, {settings.precision}; {where}",
+        ]
+
+
+def language_settings(tuning: LanguageTuning, steps: int, options: dict[str, Any]) -> Settings:
+    """Resolved settings.
+
+    Args:
+        tuning: Whose defaults they get.
+        steps: Steps of the optimiser.
+        options: By name, among `OPTIONS`.
+
+    Raises:
+        ConfigError: If there is no option of that name, or a value cannot work.
+    """
+    for name in options:
+        if name not in OPTIONS:
+            raise ConfigError(
+                f"The training of a language adapter has no option {name!r}; it has {', '.join(OPTIONS)}."
+            )
+    check_steps(steps)
+    return resolve(make_settings(**{**_DEFAULTS, **options}, max_steps=steps), tuning)
+
+
+def as_options(settings: Settings) -> dict[str, Any]:
+    """What `language_settings` takes again."""
+    return {name: getattr(settings, name) for name in OPTIONS}
+
+
+def check_length(max_length: int, encoder: Encoder) -> None:
+    """Refuse rows that are longer than the encoder takes.
+
+    Raises:
+        ConfigError: Naming both lengths.
+    """
+    positions = getattr(encoder.model.config, "max_position_embeddings", max_length)
+    most = min(encoder.tokenizer.model_max_length, positions)
+    if max_length > most:
+        raise ConfigError(f"max_length is {max_length}, but this encoder takes at most {most} pieces; type {most}.")

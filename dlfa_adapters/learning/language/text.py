@@ -1,0 +1,226 @@
+"""Plain text as rows with masked pieces: for training, a new mask each time; held out, the same mask always."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from dlfa_adapters.data.backend import Specials, check_fast, clean, plain_backend, special_tokens
+from dlfa_adapters.data.pooling import IGNORED
+from dlfa_adapters.data.readers import Sentence, read_file
+from dlfa_adapters.ground.errors import ConfigError, DataError
+from dlfa_adapters.learning.dataset import Row
+
+HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 500
+LEAST = 20
+"""Fewer different paragraphs cannot be divided into some to learn from and some to measure on."""
+
+
+@dataclass
+class MaskedText:
+    """Text that is ready for training.
+
+    Attributes:
+        rows: What Trainer batches, in this order, a step after the other.
+        held_out: What perplexity is measured on.
+        about: What the record says of it.
+    """
+
+    rows: "MaskedDraws"
+    held_out: list[Row]
+    about: dict[str, Any]
+
+    def counts(self, pieces: int) -> Tensor:
+        """How often each of so many pieces occurs in what is learnt from."""
+        return torch.from_numpy(np.bincount(np.concatenate(self.rows.source), minlength=pieces))
+
+
+def read_paragraphs(files: Sequence[str | Path], format: str) -> tuple[list[str], Counter[str]]:
+    """The paragraphs of some files.
+
+    Args:
+        files: The files.
+        format: Name of a reader: `text`, one paragraph a line; with others (`wikiann`, `conllu`...) the words of a
+            sentence are joined by blanks, and the texts of a pair stand after each other.
+
+    Returns:
+        The paragraphs, and what was left out by reason.
+
+    Raises:
+        ConfigError: If there is no such format.
+        DataError: If a file cannot be read.
+    """
+    paragraphs: list[str] = []
+    dropped: Counter[str] = Counter()
+    for file in files:
+        read = read_file(file, format)
+        dropped += read.dropped
+        for item in read.items:
+            texts = [" ".join(item.words)] if isinstance(item, Sentence) else [item.text, item.text_pair]
+            paragraphs += [text for text in texts if text is not None and text.strip()]
+    return paragraphs, dropped
+
+
+def mask_text(
+    files: Sequence[str | Path],
+    format: str,
+    tokenizer: Any,
+    *,
+    max_length: int,
+    count: int,
+    seed: int,
+) -> MaskedText:
+    """Read text, hold some out, cut it into rows.
+
+    Args:
+        files: See `read_paragraphs`.
+        format: See `read_paragraphs`.
+        tokenizer: A fast one, with a mask token.
+        max_length: Most pieces of a row.
+        count: How many rows training takes.
+        seed: Of the choice, the order and the masks.
+
+    Raises:
+        ConfigError: If the tokenizer has no mask token, or is slow.
+        DataError: If a file cannot be read, or holds too little.
+    """
+    check_fast(tokenizer)
+    if tokenizer.mask_token_id is None:
+        raise ConfigError(
+            f"Masked language modelling needs a mask token, and {type(tokenizer).__name__} of this encoder has none; "
+            "name another encoder with --model."
+        )
+    paragraphs, dropped = read_paragraphs(files, format)
+    held, kept = hold_out(paragraphs, seed)
+    backend = plain_backend(tokenizer)
+    specials = special_tokens(backend)
+    if max_length < len(specials) + 2:
+        raise ConfigError(f"max_length must be at least {len(specials) + 2}, got {max_length}; type 128.")
+    cut = [list(_rows(backend, part, specials, max_length)) for part in (kept, held)]
+    masking = Masking(tokenizer)
+    train, measured = ([row for row in rows if masking.has_candidates(row)] for rows in cut)
+    if unknown := sum(map(len, cut)) - len(train) - len(measured):
+        dropped["row_without_known_piece"] = unknown
+    if not train or not measured:
+        raise DataError(f"{files[0]}: the tokenizer knows no piece of this text; name another encoder with --model.")
+    about = {
+        "files": [str(file) for file in files],
+        "format": format,
+        "paragraphs": len(paragraphs),
+        "held_out": len(held),
+        "rows": len(train),
+        "pieces": sum(map(len, train)),
+        "dropped": dict(dropped),
+        "fingerprint": _fingerprint(paragraphs),
+    }
+    fixed = [masking(row, np.random.default_rng((seed, 0, i))) for i, row in enumerate(measured)]
+    return MaskedText(MaskedDraws(train, masking, count, seed), fixed, about)
+
+
+def hold_out(paragraphs: Sequence[str], seed: int) -> tuple[list[str], list[str]]:
+    """Choose paragraphs to measure on; no copy of them stays among the others.
+
+    Returns:
+        Those held out, 5 % and at most 500 of the different ones, and the others, both in the order given.
+
+    Raises:
+        DataError: If there are too few.
+    """
+    different = list(dict.fromkeys(paragraphs))
+    if len(different) < LEAST:
+        raise DataError(f"expected text of at least {LEAST} different paragraphs, one a line, got {len(different)}")
+    size = min(HELD_OUT_MOST, max(1, round(HELD_OUT_SHARE * len(different))))
+    chosen = {different[i] for i in np.random.default_rng((seed, 2)).choice(len(different), size, replace=False)}
+    return [text for text in different if text in chosen], [text for text in paragraphs if text not in chosen]
+
+
+def _rows(backend: Any, paragraphs: Iterable[str], specials: Specials, max_length: int) -> Iterator[np.ndarray]:
+    """Rows of as many whole paragraphs as fit, with the end token behind each; one that is too long is cut."""
+    room = max_length - len(specials)
+    row = list(specials.before)
+    for encoding in backend.encode_batch([clean(text) for text in paragraphs], add_special_tokens=False):
+        for start in range(0, len(encoding.ids), room):
+            part = [*encoding.ids[start : start + room], *specials.after]
+            if len(row) + len(part) > max_length:
+                yield np.array(row)
+                row = list(specials.before)
+            row += part
+    if len(row) > len(specials.before):
+        yield np.array(row)
+
+
+class Masking:
+    """Hides 15 % of a row's pieces, at least one: 80 % become the mask, 10 % any piece, 10 % stay (Devlin et al. 2019).
+
+    Special tokens and pieces that the tokenizer does not know are never hidden.
+
+    Args:
+        tokenizer: A tokenizer with a mask token.
+    """
+
+    SHARE = 0.15
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.mask = tokenizer.mask_token_id
+        self.is_special = np.zeros(len(tokenizer), dtype=bool)
+        self.is_special[tokenizer.all_special_ids] = True
+        self.ordinary = np.flatnonzero(~self.is_special)
+
+    def has_candidates(self, ids: np.ndarray) -> bool:
+        """Whether there is a piece that can be hidden."""
+        return not self.is_special[ids].all()
+
+    def __call__(self, ids: np.ndarray, random: np.random.Generator) -> Row:
+        """A row with some pieces hidden, and these as its labels."""
+        candidates = np.flatnonzero(~self.is_special[ids])
+        hidden = random.permutation(candidates)[: max(1, round(self.SHARE * len(candidates)))]
+        labels = np.full(len(ids), IGNORED)
+        labels[hidden] = ids[hidden]
+        fate = random.random(len(hidden))
+        shown = ids.copy()
+        shown[hidden[fate < 0.8]] = self.mask
+        changed = hidden[fate >= 0.9]
+        shown[changed] = random.choice(self.ordinary, len(changed))
+        return Row(shown.tolist(), None, labels.tolist())
+
+
+class MaskedDraws(Dataset[Row]):
+    """A fixed number of rows, each with a mask of its own: all rows in a new order, again and again.
+
+    Row and mask of a draw depend on the seed and its number alone, so that a resumed training, or one in several
+    processes or with smaller batches at once, sees the same.
+
+    Args:
+        rows: Pieces of each row.
+        mask: What hides some of them.
+        count: How many draws.
+        seed: Of order and masks.
+    """
+
+    def __init__(
+        self, rows: list[np.ndarray], mask: Callable[[np.ndarray, np.random.Generator], Row], count: int, seed: int
+    ) -> None:
+        self.source, self.mask, self.seed = rows, mask, seed
+        order = np.random.default_rng((seed, 3))
+        rounds = [order.permutation(len(rows)) for _ in range(-(-count // len(rows)))]
+        self.order = np.concatenate(rounds)[:count]
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __getitem__(self, draw: int) -> Row:
+        return self.mask(self.source[self.order[draw]], np.random.default_rng((self.seed, 1, draw)))
+
+
+def _fingerprint(paragraphs: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for text in paragraphs:
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()[:16]

@@ -1,0 +1,248 @@
+"""`train_language`: plain text in, a language adapter out. `dlfa train-language` is the same on the command line."""
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from transformers import TrainerState, set_seed
+
+from dlfa_adapters.encoders import load_encoder
+from dlfa_adapters.ground.folders import remove_drafts
+from dlfa_adapters.ground.processes import is_main, wait_for_everyone
+from dlfa_adapters.ground.progress import Progress
+from dlfa_adapters.heads.language import RECORD, read_record
+from dlfa_adapters.heads.pretrained_decoder import pretrained_decoder
+from dlfa_adapters.learning.arguments import training_arguments
+from dlfa_adapters.learning.checkpoints import (
+    alone,
+    check_work_folder,
+    has_plan,
+    read_plan,
+    remove_work,
+    work_folder,
+    write_plan,
+)
+from dlfa_adapters.learning.finish import machine
+from dlfa_adapters.learning.finite import check_weights
+from dlfa_adapters.learning.language.plan import LanguagePlan, as_options, check_length, language_settings
+from dlfa_adapters.learning.language.text import MaskedText, mask_text
+from dlfa_adapters.learning.language.trainer import LanguageTrainer, perplexity
+from dlfa_adapters.learning.resume import check_same, identity_of, last_checkpoint
+from dlfa_adapters.runs import write_run
+from dlfa_adapters.runs.folder import check_free
+from dlfa_adapters.tuning import parameter_report, trainable_share
+from dlfa_adapters.tuning.language import LanguageTuning
+
+logger = logging.getLogger(__name__)
+
+_DECODER = "masked_lm"
+
+
+@dataclass(frozen=True)
+class TrainedLanguage:
+    """A language adapter in its folder.
+
+    Attributes:
+        folder: Where it is.
+        record: What `language.json` holds: `language`, `adapter`, `encoder`, `text`, `perplexity`, `training`,
+            `versions`, and under `files` the sha256 of every other file.
+    """
+
+    folder: Path
+    record: dict[str, Any]
+
+
+def train_language(
+    language: str,
+    text: str | Path | Sequence[str | Path],
+    *,
+    format: str = "text",
+    model: str = "offline",
+    out: str | Path | None = None,
+    config: str = "seq_bn_inv",
+    reduction: float = 2,
+    leave_out: Sequence[int] = (),
+    steps: int = 2000,
+    resume: bool = False,
+    on_start: Callable[[LanguagePlan], None] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> TrainedLanguage:
+    """Train a language adapter by masked language modelling (MAD-X, Pfeiffer et al. 2020, arXiv 2005.00052).
+
+    The encoder stays as it is. The decoder is the checkpoint's own where it has one; otherwise it is a new one over the
+    encoder's input embeddings. It learns too, and is not kept. Killed and called again with `resume=True`, a training
+    ends with the weights that it would have had.
+
+    Args:
+        language: Name of the adapter, e.g. `de`.
+        text: A file, or several.
+        format: `text`, one paragraph a line; or another reader's name, whose words are taken without their tags.
+        model: `offline`, a folder, or a name on the hub.
+        out: The folder; `adapters/LANGUAGE` by default. An earlier adapter there is replaced.
+        config: `seq_bn_inv`, `seq_bn`, `double_seq_bn_inv` or `double_seq_bn`; `inv` has an invertible part.
+        reduction: The width of the bottlenecks is the encoder's divided by this.
+        leave_out: Blocks, from 1, that get no adapter; the last one in MAD-X 2.0.
+        steps: Steps of the optimiser.
+        resume: Go on with the training of `out` that was cut short.
+        on_start: Called before the first step.
+        progress: Called after each step.
+        **options: Fields of `Settings` that are in `language_plan.OPTIONS`, e.g. `batch_size=64`, `max_length=128`.
+
+    Returns:
+        The adapter's folder, with perplexity on held-out paragraphs before and after.
+
+    Raises:
+        ConfigError: If an option has a value that cannot work.
+        DataError: If the text cannot be read, or is too little.
+        RunError: If the training diverges, or there is nothing to resume.
+    """
+    tuning = LanguageTuning(language, config, reduction, leave_out)
+    settings = language_settings(tuning, steps, options)
+    files = [text] if isinstance(text, str | Path) else list(text)
+    out = Path(out or f"adapters/{language}")
+    report = progress or (lambda stage, done, total: None)
+    check_free(out, RECORD)
+    check_work_folder(out)
+    request = {
+        "language": language, "text": [str(file) for file in files], "format": format, "model": model,
+        "config": config, "reduction": reduction, "leave_out": tuning.leave_out, "steps": steps,
+        **as_options(settings),
+    }  # fmt: skip
+    before = read_plan(out) if resume else None
+    if before and (done := _finished(out, before["id"])):
+        return done
+
+    report("Loading encoder and text", 0, 1)
+    encoder = load_encoder(model)
+    described = encoder.describe()
+    check_length(settings.max_length, encoder)
+    tuning.decoder = pretrained_decoder(model, encoder.model.config)
+    masked = mask_text(
+        files, format, encoder.tokenizer,
+        max_length=settings.max_length, count=steps * settings.batch_size, seed=settings.seed,
+    )  # fmt: skip
+    set_seed(settings.seed)
+    tuning.prepare(encoder.model, _DECODER)
+    if tuning.decoder is None:
+        head = encoder.model.heads[_DECODER]
+        head.expect(masked.counts(len(head.bias)))
+    plan = LanguagePlan(tuning, settings, encoder, masked.about, parameter_report(encoder.model))
+    report("Loading encoder and text", 1, 1)
+
+    identity = identity_of(request, described["fingerprint"], masked.about)
+    if before:
+        check_same(before, identity, out)
+    training_id, folder = str(before["id"]) if before else uuid.uuid4().hex, work_folder(out)
+    with alone(out):
+        if is_main() and not before:
+            write_plan(folder, {"id": training_id, **identity})
+        if on_start is not None:
+            on_start(plan)
+        else:
+            for line in plan.lines():
+                logger.info(line)
+        measured, seconds = _learn(plan, masked, folder, before is not None, report)
+        check_weights(plan.encoder.model)
+        if is_main():
+            remove_drafts(out)
+            _write(out, plan, described, measured, {"id": training_id, "seconds": seconds})
+            remove_work(out)
+    wait_for_everyone()
+    return _read(out)
+
+
+def resume_language(
+    out: str | Path, on_start: Callable[[LanguagePlan], None] | None = None, progress: Progress | None = None
+) -> TrainedLanguage:
+    """Go on with a training that was cut short, with the arguments it was started with; see `train_language`.
+
+    If it had ended, its adapter is what comes back.
+
+    Raises:
+        RunError: If there is nothing to resume, or text or encoder have changed.
+    """
+    out = Path(out)
+    if (out / RECORD).is_file() and not has_plan(out):
+        remove_work(out)  # killed while it was deleted
+        return _read(out)
+    request = dict(read_plan(out)["request"])
+    return train_language(**request, out=out, resume=True, on_start=on_start, progress=progress)
+
+
+def _learn(
+    plan: LanguagePlan, text: MaskedText, folder: Path, resume: bool, report: Progress
+) -> tuple[dict[str, float], float]:
+    """Train, from the last whole checkpoint where there is one; perplexity before and after, and the seconds."""
+    settings, model, pad = plan.settings, plan.encoder.model, plan.encoder.tokenizer.pad_token_id
+    args = training_arguments(  # which connects the processes
+        settings, folder, has_dev=False, find_unused=False, compile_model=settings.compile
+    )
+    checkpoint = last_checkpoint(folder, resume)
+    done = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")).global_step if checkpoint else 0
+    began, measured, rows = time.monotonic(), {}, len(text.held_out)
+    trainer = LanguageTrainer(
+        model,
+        args,
+        settings=settings,
+        pad_token_id=pad,
+        train=cast(Any, text),
+        dev=None,
+        on_step=lambda step: report("Training", step, settings.max_steps),
+    )
+
+    def measure(when: str) -> None:
+        if is_main():
+            stage = f"Perplexity {when}"
+            measured[when] = perplexity(trainer.bare_model(), text.held_out, pad, lambda n: report(stage, n, rows))
+
+    measure("before")
+    report("Training", done, settings.max_steps)
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    measure("after")
+    return measured, round(time.monotonic() - began, 1)
+
+
+def _write(
+    out: Path, plan: LanguagePlan, encoder: dict[str, Any], measured: dict[str, float], training: dict[str, Any]
+) -> None:
+    """The adapter as upstream saves it, and the record beside it; whole or not at all."""
+    model, language = plan.encoder.model, plan.tuning.language
+    trainable, total = trainable_share(plan.report)
+    record = {
+        "language": language,
+        "adapter": plan.tuning.record(),
+        "encoder": encoder,
+        "text": plan.text,
+        "perplexity": measured,
+        "training": {
+            "steps": plan.settings.max_steps,
+            **as_options(plan.settings),
+            **training,
+            "trainable_parameters": trainable,
+            "parameters": total,
+            **machine(),
+        },
+    }
+
+    def save(draft: Path) -> None:
+        model.save_adapter(str(draft), language, with_head=False, use_safetensors=True)
+
+    write_run(out, record, save, record=RECORD)
+
+
+def _finished(out: Path, training_id: str) -> TrainedLanguage | None:
+    """The adapter, if this very training has written it and was cut short only while cleaning up."""
+    if not (out / RECORD).is_file() or _read(out).record.get("training", {}).get("id") != training_id:
+        return None
+    if is_main():
+        remove_work(out)
+    return _read(out)
+
+
+def _read(out: Path) -> TrainedLanguage:
+    return TrainedLanguage(out, read_record(out) or {})

@@ -1,0 +1,193 @@
+"""What is to be trained: task, labels, data, model and options, all of it known before the first step."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.data.assemble import Loaded
+from dlfa_adapters.data.reading import AS_FOUND, Reading
+from dlfa_adapters.data.sources import load_source
+from dlfa_adapters.encoders import Encoder
+from dlfa_adapters.ground.errors import ConfigError, DataError
+from dlfa_adapters.ground.processes import device_name
+from dlfa_adapters.learning.auto_layer import LayerChoice
+from dlfa_adapters.learning.dataset import data_fingerprint, label_counts
+from dlfa_adapters.learning.early import NO_DEV
+from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.tasks import Task, classification_task, get_task, labels_in_order, tagging_task
+from dlfa_adapters.tasks.labels import lookalikes
+from dlfa_adapters.tasks.span_tags import to_learn
+from dlfa_adapters.tuning import TUNINGS, PartSize, Tuning, trainable_share
+
+Source = str | Path | Iterable[Any]
+PYTHON_OBJECTS = "Python objects"
+"""What stands for a source that is no place."""
+
+
+@dataclass
+class Plan:
+    """A training that is about to begin; `train` hands it to `on_start`.
+
+    Attributes:
+        task: The task, with the labels of the head.
+        tuning: The tuning.
+        settings: Resolved ones.
+        encoder: The encoder, with the head on it.
+        model: The model that learns: that of the encoder, or what the tuning put around it.
+        out: Where the run will be.
+        data: For `train` and `dev`: source, language, items, fingerprint.
+        report: Parameters by part.
+        taken: What the files were taken for.
+        notes: Sentences that the user should read.
+        choice: The fuse layer that was chosen, and why; None where it was given.
+        tried: Learning rates of the head that were tried, and the best dev score at each.
+        steps: How many there will be in all, unless the training ends earlier.
+    """
+
+    task: Task
+    tuning: Tuning
+    settings: Settings
+    encoder: Encoder
+    model: Any
+    out: Path
+    data: dict[str, dict[str, Any]]
+    report: list[PartSize] = field(default_factory=list)
+    taken: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    choice: LayerChoice | None = None
+    tried: dict[float, float] = field(default_factory=dict)
+    steps: int = 0
+
+    def lines(self) -> list[str]:
+        """What is going to be trained, and what else there is: for the screen or a log, without the notes."""
+        settings, head = self.settings, self.encoder.model.heads[self.task.name].config
+        trainable, total = trainable_share(self.report)
+        layers = f", fuse layer {', '.join(map(str, head['fuse_layer']))}" if head["fuse_layer"] else ""
+        others = ", ".join(name for name in TUNINGS if name != self.tuning.name)
+        where = device_name("no GPU")
+        rate = f"learning rate {settings.learning_rate:g}"
+        if settings.head_learning_rates and "dev" in self.data:
+            rate = (
+                f"learning rates {', '.join(f'{each:g}' for each in settings.head_learning_rates)} tried side by side"
+            )
+        elif settings.head_learning_rate != settings.learning_rate:
+            rate += f", head {settings.head_learning_rate:g}"
+        epochs = f"{settings.epochs} epochs ({self.steps:,} steps)"
+        length = f"{settings.max_steps} steps" if settings.max_steps > 0 else epochs
+        gate = f", gate {head['gate']}" if head["fusion"] == "dlfa" else ""
+        lstm = f", LSTM of 2 x {head['lstm_hidden']} units" if head["classifier"] == "bilstm" else ""
+        data = [("dev " if name == "dev" else "") + _in_words(described) for name, described in self.data.items()]
+        return [
+            f"Encoder: {self.encoder.origin}",
+            f"Tuning: {self.tuning} ({self.tuning.summary}); there is also {others}",
+            f"Head: {head['fusion']}{layers}{gate}{lstm}, {len(self.task.labels)} labels",
+            f"Data: {'; '.join(data)}",
+            *(f"Read: {line}" for line in self.taken),
+            f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
+            f"Steps: {length}, batch {settings.batch_size}, {rate}, {settings.precision}; {where}",
+        ]
+
+
+def _in_words(described: dict[str, Any]) -> str:
+    languages = described["language"]
+    names = languages if isinstance(languages, str) else ", ".join(languages)
+    return f"{described['source']} ({names}, {described['items']:,} items)"
+
+
+def load_split(source: Source, task: str, split: str, language: str | None, reading: Reading = AS_FOUND) -> Loaded:
+    """Training or dev data in the source language.
+
+    Args:
+        source: See `load_source`.
+        task: Name of the task.
+        split: `train` or `dev`.
+        language: Language code; None: English, or for a single file what its name says.
+        reading: How files are read.
+    """
+    alone = not isinstance(source, str | Path) or Path(source).is_file()
+    languages = [language] if language else None if alone else ["en"]
+    return load_source(source, task, split, languages, **reading.of(source))
+
+
+def load_dev(
+    dev: Source | None, train: Source, task: str, language: str | None, reading: Reading = AS_FOUND
+) -> Loaded | None:
+    """Dev data: those named, or those beside the training data; None where there are none.
+
+    Raises:
+        DataError: If a source that has splits has no dev split.
+    """
+    if isinstance(dev, str) and dev == NO_DEV:
+        return None
+    if dev is None and (not isinstance(train, str | Path) or Path(train).is_file()):
+        return None
+    try:
+        return load_split(train if dev is None else dev, task, "dev", language, reading)
+    except DataError as error:
+        if dev is not None:
+            raise
+        raise DataError(f"{error}; name dev data with --dev, or type --dev {NO_DEV}.") from error
+
+
+def check_same_kind(train: Loaded, dev: Loaded | None) -> None:
+    """Dev data must be of the kind of the training data.
+
+    Raises:
+        DataError: One has a tag a word, the other a label a text.
+    """
+    if dev is not None and dev.kind != train.kind:
+        said = {"tagging": "words with tags", "classification": "texts with labels"}
+        raise DataError(
+            f"expected dev data like the training data, {said[train.kind]}, but got {said[dev.kind]}; "
+            "name others with --dev."
+        )
+
+
+def task_for(name: str, train: Loaded, labels: str | None) -> Task:
+    """The task: a known one with its labels, or any other name with the labels of the training data.
+
+    Args:
+        name: Name of the task.
+        train: Training data.
+        labels: For a known task: `task` keeps its labels and learns nothing from others, `data` takes those of the
+            training data; None refuses data with others.
+
+    Raises:
+        ConfigError: If the data have labels that a known task has not, and `labels` does not say what to do.
+    """
+    known = get_task(name)
+    counts = label_counts(train.dataset, train.kind)
+    learnt, metric = to_learn(counts) if train.kind == "tagging" else (list(counts), "accuracy")
+    found = labels_in_order(learnt)
+    if known is None:
+        pair = train.kind == "classification" and any(text is not None for text in train.dataset["text_pair"])
+        return tagging_task(name, found, metric) if train.kind == "tagging" else classification_task(name, found, pair)
+    if labels == "data":
+        made = tagging_task(name, found, known.metric) if known.kind == "tagging" else classification_task(name, found)
+        return replace(known, labels=made.labels)
+    slips = (counts.keys() - set(learnt)) | {
+        label for label, like in lookalikes(counts).items() if like in known.labels
+    }
+    unknown = {label: n for label, n in train.unknown_labels.items() if label not in slips}
+    if unknown and labels is None:
+        most = ", ".join(f"{label} ({n})" for label, n in list(unknown.items())[:5])
+        raise ConfigError(
+            f"{train.source} has labels that the task {name} does not have: {most}; type --labels data to take the "
+            "labels from the data, or --labels task to learn nothing from these."
+        )
+    return known
+
+
+def describe_data(loaded: Loaded, source: Source) -> dict[str, Any]:
+    """What a run says of its data."""
+    languages = list(dict.fromkeys(loaded.dataset["language"]))
+    return {
+        "source": str(source) if isinstance(source, str | Path) else PYTHON_OBJECTS,
+        "language": languages[0] if len(languages) == 1 else languages,
+        "items": len(loaded.dataset),
+        "fingerprint": data_fingerprint(loaded.dataset),
+        "dropped": dict(loaded.dropped),
+        "unknown_labels": dict(loaded.unknown_labels),
+        **({"remarks": remarks} if (remarks := loaded.remarks()) else {}),
+    }

@@ -1,0 +1,88 @@
+"""Which values the options of a training may have: numbers and words."""
+
+import sys
+
+from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
+
+_FROM_ONE = (1, sys.maxsize, "a whole number from 1 up")
+_RATE = (sys.float_info.min, sys.float_info.max, "a number above 0")
+RANGES: dict[str, tuple[float, float, str]] = {
+    "batch_size": _FROM_ONE,
+    "micro_batch_size": _FROM_ONE,
+    "epochs": _FROM_ONE,
+    "every": _FROM_ONE,
+    "min_steps": (0, sys.maxsize, "a whole number from 0 up"),
+    "patience": (0, sys.maxsize, "a whole number from 0 up"),
+    "learning_rate": _RATE,
+    "head_learning_rate": _RATE,
+    "weight_decay": (0, sys.float_info.max, "a number from 0 up"),
+    "warmup": (0, 1, "a share of the steps, from 0 to 1"),
+    "within": (0, 100, "points from 0 to 100"),
+    "seed": (0, 2**32 - 1, f"a whole number from 0 to {2**32 - 1}"),  # what NumPy takes
+}
+"""Least and greatest value of each option, and how to say so."""
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "fusion": ("dlfa", "last", "layer", "scalar_mix", "concat"),
+    "gate": ("product", "attention"),
+    "branches": ("both", "global", "local"),
+    "norm": ("batch", "layer", "none"),
+    "init": ("kaiming", "identity"),
+    "pooling": ("first", "last", "mean"),
+    "classifier": ("linear", "bilstm"),
+    "precision": ("fp32", "bf16", "fp16"),
+    "report_to": (
+        "none", "azure_ml", "comet_ml", "mlflow", "neptune", "tensorboard", "trackio", "wandb", "codecarbon", "clearml",
+        "dagshub", "flyte", "dvclive", "swanlab",
+    ),
+}  # fmt: skip
+"""The words that an option may be. What takes them loads PyTorch, and they are wanted before; a test compares them."""
+
+
+def check_ranges(options: object) -> None:
+    """Refuse a number that cannot work; None stands for what is still open.
+
+    Args:
+        options: Something with the options of `RANGES` as attributes; those that it does not have are not looked at.
+
+    Raises:
+        ConfigError: Naming the option, its range and the value that came.
+    """
+    for name, (low, high, said) in RANGES.items():
+        value = getattr(options, name, None)
+        if value is not None and not low <= value <= high:  # NaN is in no range
+            raise ConfigError(f"{name} must be {said}, got {value!r}.")
+
+
+def check_choices(options: object) -> None:
+    """Refuse a word that is none of the `CHOICES`, and a place for the curves whose package is not installed.
+
+    Args:
+        options: Something with these options as attributes; None stands for what is still open.
+
+    Raises:
+        ConfigError: Naming the option, its words and the one that came.
+        MissingExtraError: If the package is missing.
+    """
+    registered = getattr(sys.modules.get("dlfa_adapters.fusion.build"), "FUSIONS", ())  # with those of a user
+    for name, choices in CHOICES.items():
+        value = getattr(options, name, None)
+        if value is not None and value not in choices and not (name == "fusion" and value in registered):
+            words = [*choices, *(each for each in registered if name == "fusion" and each not in choices)]
+            raise ConfigError(f"{name} must be one of {', '.join(words)}; got {value!r}.")
+    place = getattr(options, "report_to", "none")
+    if place != "none":
+        from transformers.integrations import get_available_reporting_integrations
+
+        if place not in get_available_reporting_integrations():
+            raise MissingExtraError(f"--report-to {place} needs its package; type: pip install {place}")
+
+
+def check_steps(steps: int) -> None:
+    """Refuse a number of steps that is none.
+
+    Raises:
+        ConfigError: If it is below 1.
+    """
+    if steps < 1:
+        raise ConfigError(f"steps must be a whole number from 1 up, got {steps!r}; type 2000.")

@@ -1,0 +1,242 @@
+"""`train`: data, encoder, tuning and head in; a run folder out. `dlfa train` is the same on the command line."""
+
+import logging
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from transformers import TrainerState
+
+from dlfa_adapters.data.reading import Reading
+from dlfa_adapters.fusion import Fusion
+from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.ground.folders import remove_drafts
+from dlfa_adapters.ground.processes import is_main, wait_for_everyone, world_size
+from dlfa_adapters.ground.progress import Progress
+from dlfa_adapters.learning.arguments import training_arguments
+from dlfa_adapters.learning.auto_layer import LayerChoice
+from dlfa_adapters.learning.checkpoints import (
+    alone,
+    check_work_folder,
+    has_plan,
+    read_plan,
+    remove_work,
+    work_folder,
+    write_plan,
+)
+from dlfa_adapters.learning.early import check_training, default_source
+from dlfa_adapters.learning.features import train_features
+from dlfa_adapters.learning.finish import Outcome, write_training_run
+from dlfa_adapters.learning.finite import check_weights
+from dlfa_adapters.learning.plan import PYTHON_OBJECTS, Plan, Source
+from dlfa_adapters.learning.prepare import Ready, prepare
+from dlfa_adapters.learning.rates_to_try import at_the_edge, check_rates
+from dlfa_adapters.learning.resume import as_text, check_same, identity_of, last_checkpoint, run_of
+from dlfa_adapters.learning.settings import make_settings, resolve
+from dlfa_adapters.learning.steps import epochs_between, steps_of_epoch
+from dlfa_adapters.learning.trainer import FullTrainer, ModularTrainer, dev_scores, kept_entry, patience_is_over
+from dlfa_adapters.learning.verdict import verdict
+from dlfa_adapters.runs import Run, read_run
+from dlfa_adapters.runs.folder import check_free
+from dlfa_adapters.tuning import default_tuning, get_tuning
+
+logger = logging.getLogger(__name__)
+
+
+def train(
+    task: str,
+    *,
+    train_data: Source | None = None,
+    dev_data: Source | None = None,
+    language: str | None = None,
+    labels: str | None = None,
+    model: str = "offline",
+    tuning: str | None = None,
+    out: str | Path | None = None,
+    resume: bool | Literal["auto"] = False,
+    on_start: Callable[[Plan], None] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Run:
+    """Train a tagger or classifier on data in one language, and save it as a run.
+
+    The checkpoint with the best score on *source* dev data is kept. Killed at any moment and called again with
+    `resume=True`, a training ends with the weights that it would have had.
+
+    Args:
+        task: A task known by name (`ner`, `pos`, `xnli`, `pawsx`, `topic`, `sentiment`), or any other name: kind and
+            labels are then those of the data.
+        train_data: A file, a folder, `hub:NAME`, `samples:NAME`, or Python items; see `data.sources.load_source`.
+            Default: the samples of the task.
+        dev_data: The same, to choose the checkpoint on; `none` for none. Default: the dev split of `train_data`, and
+            none where that is a single file or Python items.
+        language: The source language. Default: English, or what the name of a single file says.
+        labels: For a known task whose data have other labels: `data` or `task`, see `plan.task_for`.
+        model: `offline`, a folder, or a name on the hub.
+        tuning: `full`, `freeze:6`, `lora`, `bottleneck`, `stack:FOLDER`, `features`. Default: `lora` with a GPU,
+            `features` without.
+        out: The run folder; default: `runs/TASK-TUNING`. An earlier run there is replaced when this one is done.
+        resume: Go on with the training of `out` that was cut short; all other arguments must be those of then. `auto`
+            begins one where there is none.
+        on_start: Called before the first step with what will be done; without it that goes to the log.
+        progress: Called after each step.
+        **options: Fields of `Settings`, e.g. `fuse_layer=8`, `epochs=3`, `head_learning_rate=1e-3`; and how files are
+            read, where it is not found rightly: `format`, `word_column`, `tag_column`, see `data.reading.Reading`.
+
+    Returns:
+        The run.
+
+    Raises:
+        ConfigError: If an option has a value that cannot work.
+        DataError: If the data cannot be read or are not for this task.
+        RunError: If the training diverges, or there is nothing to resume.
+    """
+    check_training(
+        task, train_data=train_data, dev_data=dev_data, labels=labels, model=model, tuning=tuning, out=out, **options
+    )
+    method = get_tuning(tuning or default_tuning())
+    reading = Reading.taken_from(options)
+    settings = resolve(make_settings(**options), method)
+    source = default_source(task) if train_data is None else train_data
+    out = Path(out or f"runs/{task}-{method.name}")
+    report = progress or (lambda stage, done, total: None)
+    check_free(out)
+    check_work_folder(out)
+    reading.check([source, dev_data])
+    check_rates(settings, method)
+    if method.on_states and world_size() > 1:
+        raise ConfigError("--tuning features runs in one process; start it without torchrun or accelerate launch.")
+    request = {
+        "task": task,
+        "train_data": as_text(source),
+        "dev_data": as_text(dev_data),
+        "language": language,
+        "labels": labels,
+        "model": model,
+        "tuning": str(method),
+        **reading.as_dict(),
+        **settings.as_dict(),
+    }
+    before = read_plan(out) if resume is True or (resume == "auto" and has_plan(out)) else None
+    if before and (run := run_of(out, before["id"])):
+        return run
+
+    report("Loading encoder and data", 0, 1)
+    chosen = LayerChoice.from_dict(before["chosen"]) if before and before.get("chosen") else None
+    ready = prepare(task, source, dev_data, language, reading, labels, model, method, settings, out, chosen, report)
+    report("Loading encoder and data", 1, 1)
+    plan = ready.plan
+    identity = identity_of(request, ready.encoder["fingerprint"], plan.data)
+    if before:
+        check_same(before, identity, out)
+    training_id = str(before["id"]) if before else uuid.uuid4().hex
+    folder = work_folder(out)
+    if not before and has_plan(out):
+        plan.notes.append(f"A training of {out} that was cut short begins anew; --resume {out} would have gone on.")
+    with alone(out):
+        if is_main() and not before:
+            write_plan(folder, {"id": training_id, **identity, "chosen": plan.choice and plan.choice.to_dict()})
+        if on_start is not None:
+            on_start(plan)
+        else:
+            for line in plan.lines():
+                logger.info(line)
+            for note in plan.notes:
+                logger.warning(note)
+        began = time.monotonic()
+        if method.on_states:
+            outcome = _features(ready, folder / "states", report)
+        else:
+            outcome = _steps(ready, folder, before is not None, report)
+        check_weights(plan.model)
+        if is_main():
+            outcome.seconds, outcome.training_id = round(time.monotonic() - began, 1), training_id
+            outcome.found_nothing, outcome.advice = verdict(plan, ready.dev, outcome)
+            remove_drafts(out)
+            write_training_run(plan, ready.encoder, outcome)
+            remove_work(out)
+            score = "" if outcome.dev_score is None else f", {outcome.dev_score:.2f} on dev"
+            logger.info("Kept %s%s; saved in %s after %.0f s", outcome.best, score, out, outcome.seconds)
+            for sentence in filter(None, (outcome.found_nothing, outcome.advice)):
+                logger.warning(sentence)
+    wait_for_everyone()
+    return read_run(out)
+
+
+def resume_training(
+    out: str | Path, on_start: Callable[[Plan], None] | None = None, progress: Progress | None = None
+) -> Run:
+    """Go on with a training that was cut short, with the arguments it was started with.
+
+    If it had ended, its run is what comes back.
+
+    Args:
+        out: The run folder that it would have written.
+        on_start: See `train`.
+        progress: See `train`.
+
+    Raises:
+        RunError: If there is nothing to resume, it began with Python objects, or data or encoder have changed.
+    """
+    out = Path(out)
+    if (out / "run.json").is_file() and not has_plan(out):
+        remove_work(out)  # killed while it was deleted
+        return read_run(out)
+    request = dict(read_plan(out)["request"])
+    for name in ("train_data", "dev_data"):
+        if request[name] == PYTHON_OBJECTS:
+            raise RunError(f"{out} was trained on Python objects; call train(..., resume=True) with the same ones.")
+    return train(**request, out=out, resume=True, on_start=on_start, progress=progress)
+
+
+def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
+    """Train a head on frozen states, from the states and the epoch that an earlier call has left."""
+    plan, data = ready.plan, (ready.train, ready.dev)
+    name, pad = plan.task.name, plan.encoder.tokenizer.pad_token_id
+    found = train_features(plan.encoder.model, name, pad, *data, plan.settings, folder, report)
+    if (trial := found.trial) is not None:
+        plan.settings = replace(plan.settings, head_learning_rate=trial.rate.learning_rate)
+        plan.tried = {rate.learning_rate: score for rate, score in zip(trial.rates, trial.dev, strict=True)}
+        if trial.edge:
+            logger.warning(at_the_edge(trial.edge, trial.rate.learning_rate, plan.tried))
+    return Outcome(f"epoch {found.epoch}", found.dev_scores, found.dev_score, found.labels)
+
+
+def _steps(ready: Ready, folder: Path, resume: bool, report: Progress) -> Outcome:
+    """Train with Trainer, from the last whole checkpoint where there is one."""
+    plan, settings, has_dev = ready.plan, ready.plan.settings, ready.dev is not None
+    head = plan.encoder.model.heads[plan.task.name]
+    if settings.compile:
+        for fusion in (module for module in plan.model.modules() if isinstance(module, Fusion)):
+            fusion.compile(dynamic=True)
+    total = settings.steps(len(ready.train.rows))
+    every, rows = settings.every, len(ready.train.rows)
+    if every is None and (between := epochs_between(settings, rows, plateau=False)) > 1:
+        every = between * steps_of_epoch(settings, rows)
+    if every is not None:  # one evaluation there must be
+        settings = replace(settings, every=min(every, total))
+    args = training_arguments(settings, folder, has_dev=has_dev, find_unused=max(head.indices) < head.num_layers)
+    checkpoint = last_checkpoint(folder, resume)
+    state = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")) if checkpoint else TrainerState()
+    report("Training", state.global_step, total)
+    make = ModularTrainer if plan.tuning.saved == "adapters" else FullTrainer
+    trainer = make(
+        plan.model,
+        args,
+        settings=settings,
+        pad_token_id=plan.encoder.tokenizer.pad_token_id,
+        train=ready.train,
+        dev=ready.dev,
+        on_step=lambda done: report("Training", done, total),
+    )
+    if checkpoint and patience_is_over(state, settings.patience):
+        trainer.state = state
+        trainer._load_best_model()
+    else:
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    best = trainer.state.best_global_step if has_dev else trainer.state.global_step
+    scores, kept = dev_scores(trainer.state), kept_entry(trainer.state)
+    return Outcome(f"step {best}", scores, max(scores) if scores else None, kept.get("eval_labels"))

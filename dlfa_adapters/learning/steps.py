@@ -1,0 +1,89 @@
+"""How long a training is, and how often it is judged: small data get more epochs, and many short ones fewer looks."""
+
+from dataclasses import replace
+
+from dlfa_adapters.learning.settings import Settings
+
+MOST_EVALUATIONS = 25
+"""Of a training with many short epochs: dev is read after every few of them."""
+
+_HALVINGS = 8
+"""Evaluations that the schedule of an LSTM on frozen states takes at the least, see `plateau`."""
+
+
+def least_steps(settings: Settings, rows: int, *, plateau: bool) -> Settings:
+    """Settings with as many epochs as `min_steps` take; they stay as they are where that is fewer.
+
+    Args:
+        settings: Resolved ones.
+        rows: Rows of the training data.
+        plateau: Whether the rate is halved where dev stands still; `epochs` are then a limit, which moves along.
+    """
+    if settings.max_steps > 0 or not settings.min_steps or not rows:
+        return settings
+    one, epochs = steps_of_epoch(settings, rows), settings.epochs or 1
+    if plateau:
+        return replace(settings, epochs=epochs * epochs_between(settings, rows, plateau=True))
+    return replace(settings, epochs=max(epochs, -(-settings.min_steps // one)))
+
+
+def epochs_between(settings: Settings, rows: int, *, plateau: bool) -> int:
+    """After how many epochs dev is read, each time: 1, unless there are more than `MOST_EVALUATIONS` short ones.
+
+    Where the rate is halved when dev stands still, it is as many as let the schedule not end before `min_steps`.
+
+    Args:
+        settings: Those of `least_steps`.
+        rows: Rows of the training data.
+        plateau: See `least_steps`.
+    """
+    if not settings.min_steps or settings.max_steps > 0:
+        return 1
+    if plateau:
+        return -(-settings.min_steps // (_HALVINGS * steps_of_epoch(settings, rows)))
+    return -(-(settings.epochs or 1) // MOST_EVALUATIONS)
+
+
+def steps_of_epoch(settings: Settings, rows: int) -> int:
+    """Steps of an epoch of so many rows."""
+    return -(-rows // settings.batch_size)
+
+
+def told(before: Settings, after: Settings, rows: int, items: str, *, plateau: bool) -> list[str]:
+    """What the user is told where small data have got more epochs: one sentence, or none.
+
+    Args:
+        before: Resolved settings.
+        after: What `least_steps` made of them.
+        rows: Rows of the training data.
+        items: How many items of which kind, in words.
+        plateau: See `least_steps`.
+    """
+    if after.epochs == before.epochs:
+        return []
+    if plateau:
+        every = epochs_between(after, rows, plateau=True)
+        return [
+            f"{items}, batch {after.batch_size}: dev is read every {every} epochs, so that the rate is not halved to "
+            f"its end before {after.min_steps} steps; --min-steps 0 reads it after each."
+        ]
+    return [
+        f"{items}, batch {after.batch_size}: {after.epochs} epochs for {after.steps(rows)} steps instead of "
+        f"{before.epochs}; --epochs N or --min-steps N says otherwise."
+    ]
+
+
+def few_steps(settings: Settings, rows: int) -> str | None:
+    """What a user is told whose sweep has fewer steps than a training would have; None where it has enough.
+
+    Args:
+        settings: Resolved ones.
+        rows: Rows of the training data.
+    """
+    longer = least_steps(settings, rows, plateau=False)
+    if longer.epochs == settings.epochs:
+        return None
+    return (
+        f"{settings.steps(rows)} steps may be too few to tell heads apart: dlfa train would take {longer.steps(rows)}; "
+        f"type --epochs {longer.epochs}."
+    )

@@ -1,0 +1,191 @@
+"""Trainer and AdapterTrainer with what every training here needs, and nothing that would change their results."""
+
+import logging
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PrinterCallback, Trainer, TrainerCallback
+
+from dlfa_adapters.ground.library_log import without_lines
+from dlfa_adapters.ground.processes import wait_for_everyone
+from dlfa_adapters.heads import AdapterTrainer
+from dlfa_adapters.learning.checkpoints import prune, removed_if_the_disk_is_full, seal
+from dlfa_adapters.learning.dataset import Collator, Examples, SameLengthSampler, labels_in
+from dlfa_adapters.learning.finite import check_gradients, check_loss
+from dlfa_adapters.learning.rates import parameter_groups
+from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.tuning import frozen_modules
+
+logger = logging.getLogger(__name__)
+
+_SECOND_NAME = "prompt_tuning.base_model_embeddings.weight"
+
+
+class TrainingMixin:
+    """Rates of their own for heads, frozen parts in eval mode, batches by length, sealed checkpoints, finite numbers.
+
+    Args:
+        model: A model that a tuning has prepared.
+        args: From `training_arguments`.
+        settings: Resolved ones.
+        pad_token_id: The tokenizer's.
+        train: Training data.
+        dev: Source dev data, or None.
+        on_step: Called with 1 after each step.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        args: Any,
+        *,
+        settings: Settings,
+        pad_token_id: int | None,
+        train: Examples,
+        dev: Examples | None,
+        on_step: Callable[[int], None],
+    ) -> None:
+        self.settings, self.frozen = settings, frozen_modules(model)
+        self.learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        super().__init__(  # type: ignore[call-arg]
+            model,
+            args,
+            Collator(pad_token_id),
+            train_dataset=train.rows,
+            eval_dataset=dev.rows if dev is not None else None,
+            compute_metrics=dev_score(dev) if dev is not None else None,
+            callbacks=[_EachStep(settings, on_step)],
+        )
+        self.remove_callback(PrinterCallback)  # type: ignore[attr-defined]
+
+    def create_optimizer(self: Any) -> Any:
+        """AdamW, as Trainer makes it, with a rate of its own for the head."""
+        if self.optimizer is None:
+            groups = parameter_groups(
+                self.model,
+                set(self.get_decay_parameter_names(self.model)),
+                weight_decay=self.args.weight_decay,
+                learning_rate=self.args.learning_rate,
+                head_learning_rate=self.settings.head_learning_rate,
+            )
+            make, options = Trainer.get_optimizer_cls_and_kwargs(self.args, self.model)
+            self.optimizer = make(groups, **options)
+        return self.optimizer
+
+    def compute_loss(self: Any, model: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """The loss, with frozen parts in eval mode; it must be finite."""
+        if not model.training:
+            return super().compute_loss(model, inputs, *args, **kwargs)  # type: ignore[misc]
+        for module in self.frozen:
+            module.eval()
+        result = super().compute_loss(model, inputs, *args, **kwargs)  # type: ignore[misc]
+        loss = result[0] if isinstance(result, tuple) else result
+        check_loss(model, inputs, loss.detach(), self.state.global_step + 1)
+        return result
+
+    def training_step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """Forward and backward. Gradients must be finite; looked at before Trainer scales all of them by their norm.
+
+        With fp16 they may not be: the scaler then leaves the step out.
+        """
+        loss = super().training_step(*args, **kwargs)  # type: ignore[misc]
+        if self.accelerator.sync_gradients and not self.args.fp16:
+            check_gradients(self.model, self.state.global_step + 1, self.learning)
+        return loss
+
+    def floating_point_ops(self, inputs: Any) -> int:
+        """Not counted: nobody reads the number, and Trainer walks through all parameters for it in every step."""
+        return 0
+
+    def _get_train_sampler(self: Any, train_dataset: Any = None) -> SameLengthSampler:
+        lengths = [len(row.input_ids) for row in train_dataset or self.train_dataset]
+        return SameLengthSampler(lengths, self.settings.batch_size, self.settings.seed)
+
+    def _save_checkpoint(self: Any, model: Any, trial: Any) -> None:
+        folder = Path(self.args.output_dir)
+        checkpoint = folder / f"checkpoint-{self.state.global_step}"
+        with removed_if_the_disk_is_full(checkpoint):
+            super()._save_checkpoint(model, trial)  # type: ignore[misc]
+            wait_for_everyone()
+            if self.args.should_save:
+                seal(checkpoint)
+                prune(folder, self.state.best_model_checkpoint)
+        wait_for_everyone()
+
+
+class FullTrainer(TrainingMixin, Trainer):
+    """Trains a whole model; checkpoints hold all of it."""
+
+    def _issue_warnings_after_load(self, load_result: Any) -> None:
+        """Not of the word embeddings, which adapters lists a second time, as the base of prompt tuning."""
+        missing = [name for name in load_result.missing_keys if not name.endswith(_SECOND_NAME)]
+        super()._issue_warnings_after_load(load_result._replace(missing_keys=missing))
+
+
+class ModularTrainer(TrainingMixin, AdapterTrainer):
+    """Trains adapters and heads; checkpoints hold those."""
+
+    def _load_best_model(self) -> None:
+        """The weights of the best step in place of the last one's, as they were asked for."""
+        with without_lines("adapters.loading", "Overwriting existing adapter", "Overwriting existing head"):
+            super()._load_best_model()
+
+
+class _EachStep(TrainerCallback):
+    """Progress, and early stopping from the scores in the state, which checkpoints keep."""
+
+    def __init__(self, settings: Settings, on_step: Callable[[int], None]) -> None:
+        self.settings, self.on_step = settings, on_step
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Report a step. The last one is judged too, wherever the steps between two looks at dev fall."""
+        self.on_step(1)
+        if args.eval_strategy == "steps" and state.global_step >= state.max_steps:
+            control.should_evaluate = True
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float], **kwargs: Any) -> None:
+        """Loss and dev scores go to the log as well."""
+        for name, title in (("loss", "loss"), ("eval_score", "score on dev")):
+            if name in logs and state.is_world_process_zero:
+                logger.info("Step %d of %d: %s %.4g", state.global_step, state.max_steps, title, logs[name])
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Stop when the patience is over."""
+        if patience_is_over(state, self.settings.patience):
+            control.should_training_stop = True
+
+
+def patience_is_over(state: Any, patience: int) -> bool:
+    """Whether the best dev score is `patience` evaluations old; never with patience 0."""
+    scores = dev_scores(state)
+    return bool(patience and scores) and len(scores) - 1 - scores.index(max(scores)) >= patience
+
+
+def dev_scores(state: Any) -> list[float]:
+    """The dev score of each evaluation so far."""
+    return [entry["eval_score"] for entry in state.log_history if "eval_score" in entry]
+
+
+def kept_entry(state: Any) -> dict[str, Any]:
+    """What was logged when the weights that are kept were judged; nothing without dev data."""
+    entries = (entry for entry in state.log_history if "eval_score" in entry)
+    return next((entry for entry in entries if entry["step"] == state.best_global_step), {})
+
+
+def dev_score(dev: Examples) -> Callable[[Any], dict[str, float]]:
+    """What Trainer calls with logits and losses of all dev rows.
+
+    It gives the `score`; the `rank` by which the checkpoint is chosen: of equal scores, which have four decimals, the
+    one with the lower loss has the higher rank; and `labels`, how many labels were predicted.
+    """
+
+    def score(prediction: Any) -> dict[str, float]:
+        predicted = dev.predictions(torch.from_numpy(prediction.predictions))
+        value, loss = dev.score(predicted), float(prediction.losses.mean())
+        share = loss / (1 + loss) if math.isfinite(loss) else 1.0
+        return {"score": value, "rank": value - 1e-5 * share, "labels": labels_in(predicted)}
+
+    return score

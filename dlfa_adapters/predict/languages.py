@@ -1,0 +1,89 @@
+"""Language adapters of a run that was trained over one: another at inference, or one for each language of the data."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.heads.language import UNCHECKED, read_record
+from dlfa_adapters.predict.load import check_has_language, source_adapter
+from dlfa_adapters.runs import Run
+
+
+class UsesLanguages:
+    """What a tagger and a classifier can do whose model is a stack over a language adapter.
+
+    Attributes:
+        model: The model.
+    """
+
+    model: Any
+
+    def use_language(self, language: str | Path) -> str:
+        """Read what follows with another language's adapter; see `LanguageMixin.use_language`.
+
+        Args:
+            language: A folder, or the name of an adapter that the model has.
+
+        Returns:
+            The adapter's name in the model.
+
+        Raises:
+            ConfigError: If the model was not trained over a language adapter, or this one does not fit it.
+        """
+        if not hasattr(self.model, "use_language"):
+            raise ConfigError(
+                f"This {type(self.model).__name__} has no language adapter to change; train with --tuning stack:FOLDER."
+            )
+        return str(self.model.use_language(language))
+
+
+class LanguageSwitch:
+    """Puts each language's adapter in place before its sentences are read; the source's, where it has none.
+
+    Args:
+        model: A tagger or classifier.
+        adapters: Language to folder. All are loaded at once, so that one that does not fit is refused at the start.
+
+    Raises:
+        ConfigError: If one does not fit.
+    """
+
+    def __init__(self, model: UsesLanguages, adapters: Mapping[str, str | Path]) -> None:
+        self.model, self.source = model, model.model.language_adapter if adapters else None
+        self.names = {language: model.model.load_language_adapter(folder) for language, folder in adapters.items()}
+
+    def __call__(self, language: str) -> None:
+        """Put the adapter of a language in place; does nothing if no language has one."""
+        if self.source is not None:
+            self.model.use_language(self.names.get(language, self.source))
+
+
+def describe_adapters(run: Run, adapters: Mapping[str, str | Path], languages: Sequence[str]) -> dict[str, Any]:
+    """Check that adapters are for languages of the data and for a run that can use them, and say which are used.
+
+    Args:
+        run: The run.
+        adapters: Language to folder.
+        languages: The languages of the data.
+
+    Returns:
+        For a report, under `language_adapters`: the name of the `source`'s, and for each language that is `given` its
+        own the `location` and what the adapter calls its `language` (a related one may do). Nothing for other runs.
+
+    Raises:
+        ConfigError: If an adapter is for no language of the data, or the run was not trained over one.
+    """
+    if adapters:
+        check_has_language(run)
+    if absent := [language for language in adapters if language not in languages]:
+        raise ConfigError(
+            f"There is a language adapter for {', '.join(absent)}, but the data are in {', '.join(languages)}; name "
+            "languages as the data spell them."
+        )
+    given = {}
+    for language, location in adapters.items():
+        record = read_record(str(location).removeprefix(UNCHECKED))
+        given[language] = {"location": str(location), "language": record["language"] if record else None}
+    source = source_adapter(run)
+    return {"language_adapters": {"source": source, "given": given}} if source else {}

@@ -1,0 +1,215 @@
+"""From a run folder to something that predicts."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
+from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.ground.schema import mend
+from dlfa_adapters.heads.saved_config import is_dlfa, read_head_config
+from dlfa_adapters.runs.folder import Run, check_writable, read_run
+from dlfa_adapters.tasks import Task, TaskKind, classification_task, get_task, tagging_task
+from dlfa_adapters.tasks.span_tags import find_span_tags
+
+if TYPE_CHECKING:
+    from dlfa_adapters.predict.classifier import Classifier
+    from dlfa_adapters.predict.tagger import Tagger
+
+_HEAD = "head/head_config.json"
+PRECISIONS = {"fp32": "float32", "bf16": "bfloat16"}
+"""Numbers to compute in, and what PyTorch calls them. float16 is none: the printed gate of DLFA overflows in it."""
+
+
+def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) -> "Tagger | Classifier":
+    """Load the model of a run: the encoder that it was trained on, or its own, with what was trained on it.
+
+    Args:
+        run: A run folder, or what `read_run` made of it.
+        language_adapter: For a run that was trained over a language adapter: the folder of another language's, which
+            takes its place. Head, labels and fuse layer stay.
+
+    Returns:
+        A tagger or a classifier, by the kind of the head. It predicts what it predicted in the process that trained it.
+
+    Raises:
+        RunError: If the folder is not a whole run, the encoder now found under its name is another one, or the head is
+            neither for tagging nor for classification.
+        ConfigError: If the encoder cannot be loaded, or the language adapter does not fit the run.
+        MissingExtraError: If it is the offline encoder and the extra `demo` is not installed.
+    """
+    from dlfa_adapters.encoders.load import load_encoder
+    from dlfa_adapters.predict.classifier import Classifier
+    from dlfa_adapters.predict.tagger import Tagger
+    from dlfa_adapters.tuning.saving import ENCODER, load_trained
+
+    run = run if isinstance(run, Run) else read_run(run)
+    kind = kind_of(run)
+    if language_adapter is not None:
+        check_has_language(run)
+    recorded = run.config["encoder"]
+    model = run.config.get("model", {"saved": "head"})  # which the first runs do not have
+    whole = model["saved"] == "encoder"
+    encoder = load_encoder(str(run.folder / ENCODER) if whole else recorded["name"])
+    found = encoder.describe()["fingerprint"]
+    if not whole and found != recorded["fingerprint"]:
+        raise RunError(
+            f"The run {run.folder} was trained on {recorded['name']} with fingerprint {recorded['fingerprint']}, "
+            f"the encoder found under that name has {found}; use the weights that the run was trained on."
+        )
+    name = run.config["head"]["name"]
+    trained = load_trained(encoder.model, name, model, run.folder)
+    trained.encoder_fingerprint = found
+    labels, windows = run.config["labels"], run.config["windows"]
+    outputs = head_config(run)["num_labels"]
+    if len(labels) != outputs:
+        raise RunError(f"The run {run.folder} names {len(labels)} labels, but its head has {outputs}; train it again.")
+    if language_adapter is not None:
+        trained.use_language(language_adapter)
+    if kind == "tagging":
+        return Tagger(trained, encoder.tokenizer, labels, **windows)
+    return Classifier(trained, encoder.tokenizer, labels, max_length=windows["max_length"], pair=takes_pairs(run))
+
+
+def load_tagger(run: str | Path | Run, language_adapter: str | Path | None = None) -> "Tagger":
+    """Load the model of a tagging run; see `load_run`.
+
+    Raises:
+        RunError: Also if it is a run of another kind.
+    """
+    run = run if isinstance(run, Run) else read_run(run)
+    check_tags(run)
+    return cast("Tagger", load_run(run, language_adapter))
+
+
+def check_precision(precision: str) -> None:
+    """Refuse another word than those of `PRECISIONS`.
+
+    Raises:
+        ConfigError: If it is one.
+    """
+    if precision not in PRECISIONS:
+        raise ConfigError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r}.")
+
+
+def source_adapter(run: Run) -> str | None:
+    """Name of the language adapter that a run was trained over, or None."""
+    names = run.config.get("model", {}).get("adapters", [])
+    return str(names[0]) if len(names) > 1 else None
+
+
+def check_has_language(run: Run) -> None:
+    """Refuse a run that was not trained over a language adapter.
+
+    Raises:
+        ConfigError: Naming its tuning.
+    """
+    if source_adapter(run) is None:
+        raise ConfigError(
+            f"The run {run.folder} was trained with {run.config.get('tuning', 'a head alone')}, not over a language "
+            "adapter, so there is none to change; train with --tuning stack:FOLDER."
+        )
+
+
+def check_new(folder: Path) -> None:
+    """Refuse a place for a new folder where something stands, or where nothing can be written.
+
+    Raises:
+        ConfigError: If so.
+    """
+    check_writable(folder)
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise ConfigError(f"{folder} exists and is not an empty folder; give another place.")
+
+
+def check_tags(run: Run) -> None:
+    """Refuse a run that does not tag words.
+
+    Raises:
+        RunError: Naming its task.
+    """
+    if kind_of(run) != "tagging":
+        raise RunError(f"The run {run.folder} labels whole texts (task {run.config['task']}), it does not tag words.")
+
+
+def kind_of(run: Run) -> TaskKind:
+    """Whether a run tags words or classifies texts, as its head says.
+
+    Raises:
+        RunError: If the head does neither.
+    """
+    check_description(run)
+    kind = head_config(run)["inner_head_type"]
+    if kind not in get_args(TaskKind):
+        raise RunError(f"The run {run.folder} has a head for {kind}; only tagging and classification can be used here.")
+    return cast(TaskKind, kind)
+
+
+def head_config(run: Run) -> dict[str, Any]:
+    """The options of a run's head, as they were saved with it."""
+    saved = read_head_config(run.folder / "head")
+    if saved is None or not is_dlfa(saved):
+        raise _changed(run, f"{_HEAD} is not that of a DLFA head")
+    return cast(dict[str, Any], saved["config"])
+
+
+def check_description(run: Run) -> None:
+    """Checks that `run.json`, the one file without a checksum, has all that loading needs and agrees with the head.
+
+    What it has is of the right type: `read_run` sees to that.
+
+    Raises:
+        RunError: If something is missing, or its labels are not those of the head, in their order.
+    """
+    lacks = [name for name in ("task", "labels", "encoder", "head", "windows") if name not in run.config]
+    lacks += [] if _HEAD in run.config["files"] else [f"files with {_HEAD}"]
+    if lacks:
+        raise _changed(run, f"it lacks {', '.join(lacks)}")
+    ids = head_config(run).get("label2id")
+    if ids and ids != {label: number for number, label in enumerate(run.config["labels"])}:
+        raise _changed(run, f"its labels are not those of {_HEAD}, {', '.join(sorted(ids, key=ids.__getitem__))}")
+
+
+def _changed(run: Run, what: str) -> RunError:
+    return RunError(mend(run.folder / "run.json", what, "copy it again or train the run again"))
+
+
+def source_languages(run: Run) -> list[str]:
+    """The language or languages that a run was trained on; none if it does not tell."""
+    told = run.config.get("data", {}).get("train", {}).get("language") or []
+    return [language for language in ([told] if isinstance(told, str) else told) if language != UNKNOWN_LANGUAGE]
+
+
+def task_of(run: Run) -> Task:
+    """The task of a run, with the labels that the run has, in its order, whatever the task's own are.
+
+    Raises:
+        RunError: If the head is neither for tagging nor for classification.
+    """
+    return with_labels(str(run.config["task"]), kind_of(run), run.config["labels"])
+
+
+def takes_pairs(run: Run) -> bool | None:
+    """Whether a run classifies pairs of texts; None where neither it nor its task tells."""
+    known = get_task(str(run.config["task"]))
+    told = run.config.get("pair", None if known is None else known.pair)
+    return None if told is None else bool(told)
+
+
+def with_labels(name: str, kind: TaskKind, labels: Sequence[str]) -> Task:
+    """The task of this name and kind with exactly these labels.
+
+    Args:
+        name: A task that the library knows, or any other name.
+        kind: `tagging` or `classification`; a known task of another kind is not taken.
+        labels: Label names by id.
+    """
+    known = get_task(name)
+    if known is not None and known.kind == kind:
+        return known if known.labels == tuple(labels) else replace(known, labels=tuple(labels))
+    if kind == "classification":
+        return classification_task(name, labels)
+    found = find_span_tags(dict.fromkeys(labels, 1))
+    metric = "accuracy" if found is None or found.rewritten else "span_f1"
+    return replace(tagging_task(name, labels, metric), labels=tuple(labels))

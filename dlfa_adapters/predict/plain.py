@@ -1,0 +1,93 @@
+"""The model of a run as a plain Transformers model, which needs neither the run nor adapters."""
+
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.ground.errors import UnsupportedModelError
+from dlfa_adapters.ground.folders import draft_beside
+from dlfa_adapters.models import Card, merge_lora
+from dlfa_adapters.predict.classifier import Classifier
+from dlfa_adapters.predict.load import check_new, load_run, source_languages, takes_pairs
+from dlfa_adapters.predict.tagger import Tagger
+from dlfa_adapters.runs import Run, read_run
+from dlfa_adapters.tuning.convert import merge_adapters, to_plain
+
+
+def plain_model(run: str | Path | Run, loaded: Tagger | Classifier | None = None) -> tuple[Any, Any]:
+    """Load a run as a `DLFAForTokenClassification` or `DLFAForSequenceClassification`, a LoRA merged into the encoder.
+
+    Args:
+        run: A run folder.
+        loaded: What `load_run` gave for it, if that was done already; its model is used up.
+
+    Returns:
+        The model in eval mode, which `save_pretrained` saves whole; its configuration knows the windows of the run.
+        And its tokenizer.
+
+    Raises:
+        UnsupportedModelError: If adapters stand between the layers of the encoder (tunings `bottleneck`, `stack`).
+        RunError: See `load_run`; also if the scores are not the same.
+    """
+    run = run if isinstance(run, Run) else read_run(run)
+    loaded = load_run(run) if loaded is None else loaded
+    if run.config.get("model", {}).get("saved") == "peft":
+        model = merge_lora(loaded.model)
+    else:
+        try:
+            merge_adapters(loaded.model)
+        except UnsupportedModelError as error:
+            raise UnsupportedModelError(f"{run.folder} has no plain form: {error}") from error
+        model = to_plain(loaded.model, run.config["head"]["name"])
+    windows = run.config["windows"]
+    model.config.windows = {name: windows[name] for name in ("max_length", "context") if name in windows}
+    if (pair := takes_pairs(run)) is not None:
+        model.config.pair = pair
+    model.config.encoder_name = run.config["encoder"]["name"]
+    vars(model.config.encoder_config).pop("_name_or_path", None)  # where the encoder lies on this machine
+    return model, loaded.tokenizer
+
+
+def convert_run(run: str | Path | Run, out: str | Path) -> Path:
+    """Write the model of a run as Transformers writes one: configuration, weights, tokenizer, and a card.
+
+    Args:
+        run: A run folder.
+        out: A folder that does not exist, or is empty.
+
+    Returns:
+        The folder, which `pipeline(..., model=out)` takes, and which can be put on a hub as it is.
+
+    Raises:
+        ConfigError: If something is in the way.
+        UnsupportedModelError: See `plain_model`.
+        RunError: See `plain_model`.
+    """
+    run, out = run if isinstance(run, Run) else read_run(run), Path(out)
+    check_new(out)
+    model, tokenizer = plain_model(run)
+    with draft_beside(out) as draft:
+        model.save_pretrained(draft, card=_card(run))
+        tokenizer.save_pretrained(draft)
+        if not out.exists():
+            draft.rename(out)
+        else:
+            for path in list(draft.iterdir()):
+                path.rename(out / path.name)
+    return out
+
+
+def _card(run: Run) -> Card:
+    """What the run says of its training, with its score on source dev."""
+    languages, data = source_languages(run), run.config.get("data", {}).get("train", {})
+    metrics, training = run.config.get("metrics", {}), run.config.get("training", {})
+    steps = f", {training['steps']:,} steps" if "steps" in training else ""
+    dev = metrics["dev"] if isinstance(metrics.get("dev"), dict) else {}
+    return Card(
+        scores={
+            language: {f"{metrics['name']} (dev)": score / 100} for language, score in dev.items() if score is not None
+        },
+        source_language=languages[0] if len(languages) == 1 else None,
+        training=f"{data.get('items', 'Unknown')} items of {data.get('source', 'unknown data')}; tuning "
+        f"`{run.config.get('tuning', 'features')}`, seed {run.config.get('seed')}{steps}. "
+        "The scores are those on dev data.",
+    )

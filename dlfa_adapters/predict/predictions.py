@@ -1,0 +1,114 @@
+"""What a model was asked, what is right, and what it said; for each language, with a fingerprint of the data."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dlfa_adapters.ground.errors import RunError
+from dlfa_adapters.tasks import Task, TaskKind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Items:
+    """The sentences or texts of one language.
+
+    Attributes:
+        language: As the data spell it.
+        kind: `tagging` or `classification`.
+        ids: Name of each item.
+        inputs: The words of each sentence; or the text and the second text (or None) of each item.
+        gold: The tags of each sentence; or the label of each item.
+        placeholder: Whether the item is a pair that is none (PAWS-X).
+        own_ids: Whether `ids` are those of the data and no numbers that a reader gave; None where an earlier version
+            saved them and did not say.
+    """
+
+    language: str
+    kind: TaskKind
+    ids: list[str]
+    inputs: list[Any]
+    gold: list[Any]
+    placeholder: list[bool]
+    own_ids: bool | None = False
+
+    @property
+    def total(self) -> int:
+        """Words, for tagging; items, for classification: what needs a prediction each."""
+        return sum(map(len, self.gold)) if self.kind == "tagging" else len(self.gold)
+
+    @property
+    def gold_labels(self) -> list[str]:
+        """The gold label of every word or item."""
+        return [tag for tags in self.gold for tag in tags] if self.kind == "tagging" else self.gold
+
+    def texts(self) -> tuple[list[str], list[str] | None]:
+        """The first or only text of each item, and the second ones; None for single texts."""
+        first, second = map(list, zip(*self.inputs, strict=True))
+        return first, None if second[0] is None else second
+
+    def fingerprint(self) -> str:
+        """A hash of inputs and gold labels, 16 hexadecimal digits: equal for the same data in the same order."""
+        digest = hashlib.sha256()
+        for row in zip(self.inputs, self.gold, strict=True):
+            digest.update(json.dumps(row, ensure_ascii=True).encode() + b"\n")
+        return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predicted(Items):
+    """Items with one prediction for each word or text.
+
+    Attributes:
+        predicted: In the form of `gold`.
+        counts: What the tokenizer did: `n_vanished`, `n_unk_only`, `n_giant`, `n_windows` for tagging; `n_truncated`,
+            `pieces_total`, `pieces_dropped` for classification.
+
+    Raises:
+        RunError: If a word or item has no prediction, or more than one.
+    """
+
+    predicted: list[Any]
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        lengths = [len(row) if self.kind == "tagging" else 1 for row in self.gold]
+        scored = [len(row) if self.kind == "tagging" else 1 for row in self.predicted]
+        if lengths != scored:
+            unit = "words" if self.kind == "tagging" else "items"
+            raise RunError(
+                f"{self.language}: expected one prediction for each of {sum(lengths):,} {unit}, got {sum(scored):,}; "
+                "a score of a part would not be honest, so there is none."
+            )
+
+    def without_placeholders(self) -> "Predicted":
+        """The same without the pairs that are none."""
+        keep = [i for i, is_placeholder in enumerate(self.placeholder) if not is_placeholder]
+        return replace(
+            self,
+            ids=[self.ids[i] for i in keep],
+            inputs=[self.inputs[i] for i in keep],
+            gold=[self.gold[i] for i in keep],
+            placeholder=[False] * len(keep),
+            predicted=[self.predicted[i] for i in keep],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predictions:
+    """All that one model said about one source of data.
+
+    Attributes:
+        name: The run folder, or the folder of a saved evaluation.
+        task: The task, with the labels that the model has.
+        source_languages: Languages that the model has seen labels of.
+        languages: The predictions by language, in the order of the data.
+        about: What a report says about run and data.
+    """
+
+    name: str
+    task: Task
+    source_languages: Sequence[str]
+    languages: list[Predicted]
+    about: dict[str, Any] = field(default_factory=dict)

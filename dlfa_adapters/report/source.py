@@ -1,0 +1,136 @@
+"""What `dlfa report` is given, and the page that is made of it: a run with its evaluations, or one evaluation."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dlfa_adapters.ground.checksums import sha256_of
+from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.ground.whole import write_text
+from dlfa_adapters.report.evaluation_part import EvaluationPart, evaluation_part
+from dlfa_adapters.report.facts import run_facts
+from dlfa_adapters.report.render import Page, render_page
+from dlfa_adapters.report.sweep_part import read_sweep, sweep_file, sweep_part
+from dlfa_adapters.runs import Run, read_run
+from dlfa_adapters.runs.folder import check_writable
+from dlfa_adapters.scores.saved import REPORT, evaluations_of, is_evaluation, read_evaluation, read_report
+
+
+def write_report(source: str | Path, out: str | Path | None = None) -> Path:
+    """Write the HTML report of a run with all its saved evaluations, of one saved evaluation, or of a sweep.
+
+    Args:
+        source: A run folder, the folder of a saved evaluation, or of a sweep.
+        out: The file; default: `SOURCE.html` beside the folder. A file there is replaced.
+
+    Returns:
+        The file.
+
+    Raises:
+        RunError: If it is none of these, has a damaged file, or the run has not been evaluated.
+        ConfigError: If nothing can be written there.
+    """
+    file = Path(out) if out is not None else default_file(source)
+    check_writable(file)
+    html = render_page(report_page(source))
+    write_text(file, html)
+    return file
+
+
+def default_file(source: str | Path) -> Path:
+    """Where the report goes if nothing else is said: beside the folder, under its name.
+
+    Raises:
+        ConfigError: If it is the root, beside which there is nothing.
+    """
+    folder = Path(source).absolute()
+    if not folder.name:
+        raise ConfigError(f"The report of {folder} needs a place; give a file with --out.")
+    return folder.with_name(f"{folder.name}.html")
+
+
+def report_page(source: str | Path) -> Page:
+    """What the page of a run, of a saved evaluation or of a sweep holds.
+
+    Raises:
+        RunError: As for `write_report`.
+    """
+    folder = Path(source)
+    command = f"dlfa report {folder}"
+    if (file := sweep_file(folder)) is not None:
+        return _sweep_page(file, command)
+    if is_evaluation(folder):
+        part = _part(folder, "evaluation-1")
+        run = _run_of(part)
+        configuration = run_facts(run.config) if run else {}
+        title = Path(part.report.about.get("run", {}).get("folder", folder)).name
+        return Page(title, _summary([part]), command, [part], configuration=configuration)
+    if (folder / "plan.json").is_file():
+        raise RunError(f"{folder} is a sweep that has not finished; call dlfa sweep again with --out {folder}.")
+    run = read_run(folder)
+    parts, notes = _evaluations(run)
+    if not parts:
+        data = run.config.get("data", {}).get("train", {}).get("source", "DATA")
+        raise RunError(
+            f"{folder} has no saved evaluation{' of its present model' if notes else ''} to report; type: "
+            f"dlfa evaluate {folder} --data {data} --save"
+        )
+    return Page(
+        folder.absolute().name, _summary(parts), command, parts, configuration=run_facts(run.config), notes=notes
+    )
+
+
+def _sweep_page(file: Path, command: str) -> Page:
+    whole = read_sweep(file)
+    try:
+        part = sweep_part(whole)
+        summary = f"task {whole['task']['name']}; encoder {whole['encoder']['name']}"
+    except (LookupError, TypeError, AttributeError, ValueError, StopIteration) as error:
+        raise RunError(f"{file} is damaged ({error}); call dlfa sweep again.") from None
+    return Page(file.absolute().parent.name, summary, command, sweep=part, configuration=part.configuration)
+
+
+def _evaluations(run: Run) -> tuple[list[EvaluationPart], list[str]]:
+    """The saved evaluations beside a run; those of an earlier model under the same name are told and left out."""
+    parts: list[EvaluationPart] = []
+    notes, now = [], sha256_of(run.folder / "run.json")
+    for folder in evaluations_of(run.folder):
+        part = _part(folder, f"evaluation-{len(parts) + 1}")
+        if part.report.about.get("run", {}).get("sha256") == now:
+            parts.append(part)
+        else:
+            notes.append(f"{folder} is of an earlier training under this name and is left out; evaluate again.")
+    return parts, notes
+
+
+def _part(folder: Path, anchor: str) -> EvaluationPart:
+    report, predictions = read_report(folder), read_evaluation(folder)
+    if {row.language for row in report.table.languages} != {x.language for x in predictions.languages}:
+        raise RunError(f"{folder} has scores and predictions of different languages; evaluate again.")
+    try:
+        return evaluation_part(predictions, report, anchor)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise RunError(f"{folder / REPORT} is damaged ({error}); evaluate again.") from None
+
+
+def _run_of(part: EvaluationPart) -> Run | None:
+    """The run that was evaluated, if it is still where it was and still the same."""
+    about = part.report.about.get("run", {})
+    folder = Path(about.get("folder", ""))
+    if not (folder / "run.json").is_file() or sha256_of(folder / "run.json") != about.get("sha256"):
+        return None
+    return read_run(folder)
+
+
+def _summary(parts: Sequence[EvaluationPart]) -> str:
+    """One line: task, encoder, head, languages of the labels."""
+    report = parts[0].report
+    run = report.about.get("run", {})
+    head = run.get("head", {})
+    layers = ", ".join(map(str, head.get("fuse_layer") or ()))
+    named = [
+        f"task {report.task['name']}",
+        f"encoder {run['encoder']}" if run.get("encoder") else "",
+        f"head {head['fusion']}{f' of layer {layers}' if layers else ''}" if head.get("fusion") else "",
+        f"labels in {', '.join(report.source_languages)}" if report.source_languages else "",
+    ]
+    return "; ".join(filter(None, named))

@@ -1,0 +1,1 @@
+"""From predictions to scores: metrics, intervals, groups, comparisons."""

@@ -1,0 +1,81 @@
+"""Accuracy and macro-F1 of labels of texts, for NLI, paraphrase, topic and sentiment."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dlfa_adapters.ground.errors import DataError
+from dlfa_adapters.scores.metrics.base import LABEL_FEATURES, Metric, check_items, quotient, warn_unknown
+from dlfa_adapters.scores.metrics.counts import mean_f1, ratio, table, unknown_labels
+
+
+class ClassificationAccuracy(Metric):
+    """The share of items with the right label, and the mean of F1 over labels that are in gold or predicted.
+
+    Labels are names, or ids such as a model's `argmax` gives, on both sides; an id stands in the result as its digits.
+    """
+
+    main_score = "accuracy"
+    title = "accuracy"
+    counts_features = LABEL_FEATURES
+    citation_text = "Hu et al. 2020, XTREME, arXiv 2003.11080 (accuracy for XNLI and PAWS-X)"
+
+    def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
+        """Take an item; see `evaluate.Metric`."""
+        self.add_batch(predictions=[prediction], references=[reference], **kwargs)
+
+    def add_batch(self, *, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
+        """Take some items; see `evaluate.Metric`.
+
+        Raises:
+            DataError: If some labels are names and some are ids.
+        """
+        kinds = {_is_id(label) for side in (predictions, references) for label in (() if side is None else side)}
+        if len(kinds) == 2:
+            raise DataError("expected label names or label ids, got names and ids; turn one into the other.")
+        if kinds == {True}:
+            predictions, references = [str(int(x)) for x in predictions], [str(int(x)) for x in references]
+        super().add_batch(predictions=predictions, references=references, **kwargs)
+
+    def _compute(
+        self, predictions: Sequence[str], references: Sequence[str], *, labels: Sequence[str | int] | None = None
+    ) -> dict[str, Any]:
+        """Scores predicted labels.
+
+        Args:
+            predictions: Predicted label of each item.
+            references: Gold label of each item.
+            labels: The labels that the model has; others in gold count as missed and are named.
+
+        Returns:
+            `accuracy` and `macro_f1` (None without items), `support` (items), `per_label`, `unknown_gold_labels`.
+        """
+        check_items(predictions, references)
+        unknown = unknown_labels(references, None if labels is None else list(map(str, labels)))
+        warn_unknown(unknown)
+        correct = [label for label, gold in zip(predictions, references, strict=True) if label == gold]
+        per_label = table(correct, predictions, references)
+        return {
+            "accuracy": ratio(len(correct), len(references)),
+            "macro_f1": mean_f1(per_label),
+            "support": len(references),
+            "per_label": per_label,
+            "unknown_gold_labels": unknown,
+        }
+
+    def item_counts(self, predictions: Sequence[str], references: Sequence[str]) -> np.ndarray:
+        """1 for a right item, and 1 for an item, `(items, 2)`."""
+        check_items(predictions, references)
+        rows = [(int(a == b), 1) for a, b in zip(predictions, references, strict=True)]
+        return np.array(rows, dtype=np.int64).reshape(len(rows), 2)
+
+    @staticmethod
+    def score_of_counts(counts: np.ndarray) -> np.ndarray:
+        """Accuracy of `(..., 2)` counts; NaN without items."""
+        return quotient(counts[..., 0], counts[..., 1])
+
+
+def _is_id(label: object) -> bool:
+    """Whether a label is a whole number; of an array or a tensor, too."""
+    return hasattr(label, "__index__") and not isinstance(label, bool)

@@ -1,0 +1,106 @@
+"""Span F1 of named entities, lenient and strict side by side."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dlfa_adapters.scores.metrics.base import TAGS_FEATURES, Metric, check_lengths, quotient, warn_unknown
+from dlfa_adapters.scores.metrics.counts import mean_f1, prf, table, unknown_labels
+from dlfa_adapters.tasks.spans import Scheme, Span, check_iob, lenient_spans, strict_spans, to_iob2
+
+Tags = Sequence[Sequence[str]]
+
+
+class SpanF1(Metric):
+    """F1 of spans: a span is right if its type, first and last word are.
+
+    `span_f1_lenient` counts as conlleval, seqeval by default, and XTREME do: an I- that follows nothing of its type
+    begins a span. `span_f1_strict` takes IOB2 at its word: only B- begins a span. The two agree where all tags are well
+    formed, which predictions need not be.
+    """
+
+    main_score = "span_f1_lenient"
+    title = "span F1 (lenient)"
+    counts_features = TAGS_FEATURES
+    citation_text = (
+        "Tjong Kim Sang and Buchholz 2000, Introduction to the CoNLL-2000 shared task: chunking (conlleval); "
+        "Nakayama 2018, seqeval"
+    )
+
+    def _compute(
+        self, predictions: Tags, references: Tags, *, labels: Sequence[str] | None = None, scheme: Scheme = "IOB2"
+    ) -> dict[str, Any]:
+        """Scores predicted tags.
+
+        Args:
+            predictions: Predicted tags of each sentence.
+            references: Gold tags of each sentence.
+            labels: The labels that the model has; others in gold count as missed and are named.
+            scheme: In which scheme both are; IOB1 is converted before counting.
+
+        Returns:
+            `span_f1_lenient`, `span_f1_strict` (None where there is no span at all), `support` (gold spans, lenient),
+            `scheme`, `unknown_gold_labels` with how often each occurs, and under `lenient` and `strict` the precision,
+            recall, F1, support, number predicted, `macro_f1` and the same `per_type`.
+        """
+        check_lengths(predictions, references)
+        check_iob(predictions)
+        check_iob(references)
+        unknown = unknown_labels((tag for tags in references for tag in tags), labels)
+        warn_unknown(unknown)
+        predicted = [to_iob2(tags, scheme) for tags in predictions]
+        gold = [to_iob2(tags, scheme) for tags in references]
+        lenient = _scores(predicted, gold, lenient_spans)
+        strict = _scores(predicted, gold, strict_spans)
+        return {
+            "span_f1_lenient": lenient["f1"],
+            "span_f1_strict": strict["f1"],
+            "support": lenient["support"],
+            "scheme": scheme,
+            "unknown_gold_labels": unknown,
+            "lenient": lenient,
+            "strict": strict,
+        }
+
+    def item_counts(self, predictions: Tags, references: Tags) -> np.ndarray:
+        """Right, predicted and gold spans (lenient, IOB2) of each sentence, `(sentences, 3)`."""
+        check_lengths(predictions, references)
+        check_iob(predictions)
+        check_iob(references)
+        return span_counts(predictions, references, lenient_spans)
+
+    @staticmethod
+    def score_of_counts(counts: np.ndarray) -> np.ndarray:
+        """Micro F1 of `(..., 3)` counts; NaN where there is no span."""
+        return quotient(2 * counts[..., 0], counts[..., 1] + counts[..., 2])
+
+
+def span_counts(predictions: Tags, references: Tags, spans: Callable[[Sequence[str]], list[Span]]) -> np.ndarray:
+    """Right, predicted and gold spans of each sentence.
+
+    Args:
+        predictions: Predicted tags of each sentence.
+        references: Gold tags.
+        spans: What finds the spans of a sentence.
+
+    Returns:
+        `(sentences, 3)`.
+    """
+    rows = []
+    for tags, gold_tags in zip(predictions, references, strict=True):
+        predicted, gold = set(spans(tags)), set(spans(gold_tags))
+        rows.append((len(predicted & gold), len(predicted), len(gold)))
+    return np.array(rows, dtype=np.int64).reshape(len(rows), 3)
+
+
+def _scores(predictions: Tags, references: Tags, spans: Callable[[Sequence[str]], list[Span]]) -> dict[str, Any]:
+    """Micro scores, and a row for each type."""
+    names: tuple[list[str], list[str], list[str]] = ([], [], [])
+    for tags, gold_tags in zip(predictions, references, strict=True):
+        predicted, gold = set(spans(tags)), set(spans(gold_tags))
+        for found, kept in zip((predicted & gold, predicted, gold), names, strict=True):
+            kept.extend(span_type for span_type, _, _ in found)
+    per_type = table(*names)
+    correct, predicted_total, support = map(len, names)
+    return {**prf(correct, predicted_total, support), "macro_f1": mean_f1(per_type), "per_type": per_type}

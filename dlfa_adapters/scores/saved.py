@@ -1,0 +1,175 @@
+"""A saved evaluation: the report, and every prediction in a form that the library's readers, and others, can read.
+
+    evaluation.json         the report, with the name and sha256 of every other file
+    evaluation.md           the same for people
+    predictions/de.tsv      tagging: word, gold tag, predicted tag; the columns that conlleval takes
+    predictions/de.ids      tagging, where the sentences have ids: one a line
+    predictions/de.jsonl    classification: id, text, text_pair, label (the predicted one), gold
+
+The folder is written as a draft beside its place and then renamed, so that there is never a half of one.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.ground.folders import bring_back, draft_beside, put_in_place, remove_drafts
+from dlfa_adapters.ground.own import Ours, is_empty, others
+from dlfa_adapters.predict.load import with_labels
+from dlfa_adapters.predict.predictions import Predictions
+from dlfa_adapters.runs.folder import check_writable
+from dlfa_adapters.scores.prediction_files import read_predicted, write_predicted
+from dlfa_adapters.scores.report import ABOUT, FORMAT, Report
+from dlfa_adapters.tasks import Task
+
+REPORT = "evaluation.json"
+
+
+def default_folder(run: str | Path, source: str, split: str) -> Path:
+    """Where an evaluation is saved if nothing else is said: beside the run, by data and split."""
+    data = re.sub("[^A-Za-z0-9_-]+", "-", source if ":" in source else Path(source).name).strip("-")[:60] or "data"
+    return _beside(run) / f"{data}-{split}"
+
+
+def evaluations_of(run: str | Path) -> list[Path]:
+    """The evaluations that were saved beside a run, by name."""
+    return [path.parent for path in sorted(_beside(run).glob(f"*/{REPORT}"))]
+
+
+def _beside(run: str | Path) -> Path:
+    run = Path(run).absolute()
+    return run.parent / f"{run.name}-evaluated"
+
+
+def check_free(folder: str | Path) -> None:
+    """Checks that an evaluation can be written to a folder; an earlier evaluation is replaced.
+
+    Raises:
+        ConfigError: If something else is there, or nothing can be written there.
+    """
+    folder = Path(folder)
+    check_writable(folder)
+    bring_back(folder, REPORT, _files_of)
+    if is_empty(folder):
+        return
+    if not _files_of(folder)(REPORT):
+        raise ConfigError(f"{folder} exists and is not a saved evaluation; give another folder with --out.")
+    if folder.is_symlink():
+        raise ConfigError(f"{folder} is a symbolic link; give the folder itself, --out {os.path.realpath(folder)}.")
+    if stay := others(folder, _files_of(folder)):
+        raise ConfigError(
+            f"{folder} would be replaced, but {stay[0]} in it is not of the evaluation; move it away, or give another "
+            "folder with --out."
+        )
+
+
+def save_evaluation(folder: str | Path, predictions: Predictions, report: Report) -> Path:
+    """Write an evaluation.
+
+    Args:
+        folder: Where to; an earlier evaluation there is replaced.
+        predictions: What the model said.
+        report: What `scoring.build_report` made of it.
+
+    Returns:
+        The folder.
+
+    Raises:
+        ConfigError: If something other than an evaluation is in the way.
+        DataError: If a word holds a TAB or a line end, so that it cannot stand in columns.
+    """
+    check_free(folder)
+    folder = Path(folder)
+    remove_drafts(folder)
+    with draft_beside(folder) as draft:
+        _write(draft, predictions, report)
+        put_in_place(draft, folder, REPORT, _files_of)
+    return folder
+
+
+def _files_of(folder: Path) -> Ours:
+    """Which files in a folder are those of the evaluation in it; none where there is none."""
+    try:
+        whole = json.loads((folder / REPORT).read_text("utf-8"))
+        told = [*whole["files"].values(), *(each["ids"] for each in whole["files"].values() if "ids" in each)]
+        names = {REPORT, "evaluation.md", *(each["file"] for each in told)}
+        names = names if isinstance(whole["format"], int) else set()
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        names = set()
+    return names.__contains__
+
+
+def is_evaluation(folder: str | Path) -> bool:
+    """Whether a folder is a saved evaluation."""
+    return (Path(folder) / REPORT).is_file()
+
+
+def read_evaluation(folder: str | Path) -> Predictions:
+    """Read the predictions of a saved evaluation.
+
+    Raises:
+        RunError: If it is none, was written by a newer version, or a file is missing or changed.
+    """
+    with _damage_told(folder) as whole:
+        task, sources = whole["task"], whole["source_languages"]
+        if not isinstance(sources, list):
+            raise TypeError(f"source_languages is {sources!r}")
+        return Predictions(
+            name=str(folder),
+            task=_task(task),
+            source_languages=sources,
+            languages=[read_predicted(Path(folder), name, task["kind"], told) for name, told in whole["files"].items()],
+            about={name: whole[name] for name in ABOUT if name in whole},
+        )
+
+
+def read_report(folder: str | Path) -> Report:
+    """Read the report of a saved evaluation.
+
+    Raises:
+        RunError: As for `read_evaluation`; the files of predictions are not looked at.
+    """
+    with _damage_told(folder) as whole:
+        return Report.from_dict(whole)
+
+
+@contextmanager
+def _damage_told(folder: str | Path) -> Iterator[dict[str, Any]]:
+    """What `evaluation.json` holds; whatever is found wrong with it becomes one sentence."""
+    file = Path(folder) / REPORT
+    bring_back(file.parent, REPORT, _files_of)
+    try:
+        whole = json.loads(file.read_text("utf-8"))
+        if whole["format"] != FORMAT:
+            raise RunError(
+                f"{folder} has evaluation format {whole['format']!r}, this version reads format {FORMAT}; "
+                "pip install -U dlfa-adapters"
+            )
+        yield whole
+    except FileNotFoundError as error:
+        raise RunError(f"{folder} is not a whole saved evaluation: it lacks {Path(error.filename).name}.") from None
+    except RunError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise RunError(f"{file} is damaged ({error}); evaluate again with --out {folder}.") from None
+
+
+def _write(folder: Path, predictions: Predictions, report: Report) -> None:
+    files = write_predicted(folder, predictions.languages)
+    from dlfa_adapters.scores.render import markdown
+
+    (folder / "evaluation.md").write_text(markdown(report), "utf-8")
+    whole = {**report.to_dict(), "files": files}
+    text = json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False)
+    (folder / REPORT).write_text(text + "\n", "utf-8")
+
+
+def _task(told: dict[str, Any]) -> Task:
+    task = with_labels(told["name"], told["kind"], told["labels"])
+    return replace(task, parallel=bool(told.get("parallel", task.parallel)))

@@ -1,0 +1,82 @@
+"""What can be asked of a sweep, and what is wrong with it before a model is there."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.data.places import check_source
+from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.plots import check_matplotlib
+from dlfa_adapters.learning.early import check_options
+from dlfa_adapters.sweeps.place import check_free
+
+EXTRAS = ("gates", "branches", "norms", "init", "reductions", "nested", "layers", "mix", "concat", "controls")
+"""Names of what is trained besides the baseline and D_1..D_L; `variants.EXTRAS` makes them."""
+
+
+def check_sweep(
+    task: str,
+    *,
+    target_data: Any = None,
+    split: str = "test",
+    extra: Iterable[str] = (),
+    seeds: int = 3,
+    limit: int | None = None,
+    out: str | Path | None = None,
+    **options: Any,
+) -> None:
+    """Refuse what cannot work; see `run_sweep` for the arguments.
+
+    Raises:
+        ConfigError: If an option has a value that cannot work, or something else than a sweep stands in its place.
+        DataError: If there are no such data.
+    """
+    for item in extra:
+        split_extra(item)
+    check_seeds(seeds)
+    if options.get("plots"):
+        check_matplotlib()
+    if limit is not None and limit < 1:
+        raise ConfigError(f"expected a limit of at least 1, got {limit}.")
+    for name in ("languages", "layers", "restart", "at_once", "plots", "state_budget"):
+        options.pop(name, None)
+    check_options(task, **options)
+    check_source("samples:ner" if target_data is None else target_data, split)
+    check_free(Path(out or f"runs/{task}-sweep"))
+
+
+def split_extra(item: str) -> tuple[str, str]:
+    """The name and the layers in `branches:7`.
+
+    Raises:
+        ConfigError: If there is nothing of that name.
+    """
+    name, _, layers = item.strip().partition(":")
+    if name not in EXTRAS:
+        raise ConfigError(f"expected {', '.join(EXTRAS)} in --with, got {name!r}; type e.g. --with gates,branches:7.")
+    return name, layers
+
+
+def check_seeds(seeds: int) -> None:
+    """Refuse a number of seeds that is none.
+
+    Raises:
+        ConfigError: If it is below 1.
+    """
+    if seeds < 1:
+        raise ConfigError(f"expected at least one seed, got {seeds}; type --seeds 3.")
+
+
+def parse_layers(text: str) -> list[int]:
+    """Layers from `4-9`, `1,7` or both.
+
+    Raises:
+        ConfigError: If it is neither.
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if not first.isdecimal() or not (last or first).isdecimal():
+            raise ConfigError(f"expected layers such as 4-9 or 1,7, got {text!r}.")
+        found += range(int(first), int(last or first) + 1)
+    return found

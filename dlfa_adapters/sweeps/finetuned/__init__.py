@@ -1,0 +1,1 @@
+"""A sweep in which every model is fine-tuned."""

@@ -1,0 +1,205 @@
+"""The sweep of a frozen encoder: states once, all heads side by side, each finished head in a file of its own."""
+
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from dlfa_adapters.encoders.keep import DEFAULT_BUDGET, decide, keep
+from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.ground.progress import Progress
+from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
+from dlfa_adapters.ground.whole import remove_drafts_of
+from dlfa_adapters.learning.features import as_sentences, steps_of
+from dlfa_adapters.learning.frozen import HeadSpec, TaggedStates, TrainedHead, train_heads
+from dlfa_adapters.learning.frozen.checkpoint import before
+from dlfa_adapters.learning.frozen.kept import Epoch
+from dlfa_adapters.learning.frozen.optimizer import Rate
+from dlfa_adapters.learning.frozen.scores import scorer_for
+from dlfa_adapters.learning.frozen.stacks import all_layers
+from dlfa_adapters.learning.rate_choice import Attempt, Pair, pairs
+from dlfa_adapters.sweeps.finetuned.files import RowFiles
+from dlfa_adapters.sweeps.prepare import Prepared
+from dlfa_adapters.sweeps.rate_files import Choices, Job
+from dlfa_adapters.sweeps.results import SweepRow
+from dlfa_adapters.sweeps.saved import STATES, TRAININGS
+
+logger = logging.getLogger(__name__)
+
+_EPOCH = re.compile(r"epoch-[0-9a-f]{16}(\.before)?\.safetensors")
+
+
+def frozen_sweep(
+    prepared: Prepared,
+    folder: Path,
+    *,
+    state_budget: int = DEFAULT_BUDGET,
+    note: Callable[[str], None] = logger.info,
+    progress: Progress | None = None,
+) -> list[SweepRow]:
+    """Train every head of a sweep on the states of one frozen encoder, and score each after every epoch.
+
+    All heads see the same batches in the same order, whatever their seed, which is that of their first weights. Where
+    several learning rates are given, each head has the one that is best for its first seed on source dev.
+
+    Args:
+        prepared: What to train and score.
+        folder: The sweep's folder. What is there already and fits is neither computed nor trained again.
+        state_budget: Most bytes of hidden states on the disk; beyond it the encoder runs once in every epoch.
+        note: Called with a sentence that says what is done.
+        progress: Called after each step.
+
+    Returns:
+        The rows in the order of `prepared.specs`.
+
+    Raises:
+        ConfigError: If an option cannot work on a frozen encoder.
+    """
+    _check(prepared)
+    report = progress or (lambda stage, done, total: None)
+    files = RowFiles(folder / TRAININGS, prepared)
+    missing = files.missing()
+    rest = set(range(len(prepared.specs))).difference(missing)
+    missing = sorted([*missing, *(number for number in rest if _read_weights(folder, files.key(number)) is None)])
+    if there := len(prepared.specs) - len(missing):
+        note(f"{there} of {len(prepared.specs)} heads are there already.")
+    if missing:
+        data = _states(prepared, folder / STATES, state_budget, note, report)
+        specs = [prepared.specs[number] for number in missing]
+        choices = Choices(files, pairs(prepared.settings, frozen=True), prepared.settings.seed)
+        _try(prepared, choices, specs, data, folder, report)
+        jobs = [Job(spec, choices.of(spec).rates) for spec in specs]
+        checkpoint = _checkpoint(prepared, jobs, folder)
+        trained = train_heads(
+            specs,
+            data.pop("train"),
+            data.pop("dev"),
+            prepared.task.labels,
+            scorer_for(prepared.task),
+            **steps_of(prepared.settings),
+            rates=[_rate(prepared, job.rates) for job in jobs],
+            watch={name.removeprefix("target-"): states for name, states in data.items()},
+            checkpoint=checkpoint,
+            on_progress=lambda done, total: report(f"Training {len(specs)} heads side by side", done, total),
+        )
+        for number, head in zip(missing, trained, strict=True):
+            save_tensors(_weights(folder, files.key(number)), head.state_dict, {"head": head.spec.name})
+            files.write(number, SweepRow.of(head, choices.of(head.spec)))
+        for path in (checkpoint, before(checkpoint)):
+            path.unlink(missing_ok=True)
+    return [row for number in range(len(prepared.specs)) if (row := files.read(number)) is not None]
+
+
+def trained_head(prepared: Prepared, row: SweepRow) -> TrainedHead:
+    """The head of a row of a frozen sweep, with its weights.
+
+    Args:
+        prepared: The sweep, which is done.
+        row: One of its rows.
+
+    Raises:
+        RunError: If the sweep has no such head, or its weights are gone.
+    """
+    if row.spec not in prepared.specs:
+        raise RunError(f"{row.spec.name} with seed {row.spec.seed} is not of the sweep in {prepared.out}.")
+    key = RowFiles(prepared.out / TRAININGS, prepared).key(prepared.specs.index(row.spec))
+    weights = _read_weights(prepared.out, key)
+    if weights is None:
+        raise RunError(f"{_weights(prepared.out, key)} is missing or was damaged; start the sweep again.")
+    epoch = Epoch(row.epoch, row.dev_score, weights, loss=row.loss)
+    return TrainedHead(row.spec, _rate(prepared, row.rates.rates), row.dev, watched=row.languages, epochs=[epoch])
+
+
+def _check(prepared: Prepared) -> None:
+    settings = prepared.settings
+    if settings.pooling != "first" or settings.classifier != "linear":
+        raise ConfigError(
+            "A sweep of a frozen encoder reads words at their first piece and has a linear classifier; "
+            "leave --pooling and --classifier out, or name another --tuning."
+        )
+
+
+def _states(
+    prepared: Prepared, folder: Path, budget: int, note: Callable[[str], None], report: Progress
+) -> dict[str, TaggedStates]:
+    """The data `train`, `dev` and `target-LANGUAGE` with their states."""
+    targets = {f"target-{language}": examples for language, examples in prepared.targets.items()}
+    data = {"train": prepared.train, "dev": prepared.dev, **targets}
+    windows = {name: examples.rows for name, examples in data.items()}
+    model, pad = prepared.encoder.model, prepared.encoder.tokenizer.pad_token_id
+    if torch.cuda.is_available():
+        model.to("cuda")
+    keeping = decide(model, windows, all_layers(prepared.specs, prepared.num_layers), folder, budget)
+    note(f"{keeping}.")
+    total = sum(map(len, windows.values()))
+    states = keep(keeping, model, windows, pad, lambda done: report("Computing hidden states, once", done, total))
+    return {name: as_sentences(data[name], states[name]) for name in data}
+
+
+def _try(
+    prepared: Prepared,
+    choices: Choices,
+    specs: Sequence[HeadSpec],
+    data: Mapping[str, TaggedStates],
+    folder: Path,
+    report: Progress,
+) -> None:
+    """Try the rates of some heads, where that has not been done; no target language is scored."""
+    jobs = [job for job in choices.jobs(specs) if choices.read(job) is None]
+    if not jobs:
+        return
+    stage = f"Trying {len(choices.pairs)} learning rates for {len({job.spec for job in jobs})} heads"
+    heads = train_heads(
+        [job.spec for job in jobs],
+        data["train"],
+        data["dev"],
+        prepared.task.labels,
+        scorer_for(prepared.task),
+        **steps_of(prepared.settings),
+        rates=[_rate(prepared, job.rates) for job in jobs],
+        checkpoint=_checkpoint(prepared, jobs, folder),
+        on_progress=lambda done, total: report(stage, done, total),
+    )
+    for job, head in zip(jobs, heads, strict=True):
+        choices.write(job, Attempt.of(head, job.rates))
+
+
+def _rate(prepared: Prepared, pair: Pair) -> Rate:
+    return Rate(pair.head, prepared.settings.weight_decay)
+
+
+def _weights(folder: Path, key: str) -> Path:
+    return folder / TRAININGS / f"weights-{key}.safetensors"
+
+
+def _read_weights(folder: Path, key: str) -> dict[str, Tensor] | None:
+    """The weights of a head; None where they are not there, or were damaged, which is said."""
+    path = _weights(folder, key)
+    try:
+        return read_tensors(path)[0]
+    except FileNotFoundError:
+        return None
+    except DamagedError as error:
+        path.unlink()
+        logger.warning("%s It was deleted; the head is trained again.", error)
+        return None
+
+
+def _checkpoint(prepared: Prepared, jobs: Sequence[Job], folder: Path) -> Path:
+    """The file of the epochs that are done, by all that they depend on; files of other trainings are deleted."""
+    specs = [[asdict(job.spec), job.rates] for job in jobs]
+    told = [prepared.encoder.describe(), prepared.data, prepared.settings.as_dict(), prepared.task.labels, specs]
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    path = folder / TRAININGS / f"epoch-{digest}.safetensors"
+    remove_drafts_of(path)
+    for other in path.parent.glob("epoch-*.safetensors"):
+        if other not in (path, before(path)) and _EPOCH.fullmatch(other.name) and not other.is_symlink():
+            remove_drafts_of(other)
+            other.unlink()
+    return path

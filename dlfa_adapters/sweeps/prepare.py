@@ -1,0 +1,197 @@
+"""What a sweep trains and scores: encoder, data in the source language, data in the target languages, heads."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.data.reading import AS_FOUND, Reading
+from dlfa_adapters.data.sources import load_source
+from dlfa_adapters.encoders import Encoder, load_encoder
+from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.learning.data_notes import data_notes
+from dlfa_adapters.learning.dataset import Examples, TaggedExamples, TextExamples, make_examples
+from dlfa_adapters.learning.early import default_source
+from dlfa_adapters.learning.features import spec_of
+from dlfa_adapters.learning.frozen import HeadSpec
+from dlfa_adapters.learning.plan import Source, check_same_kind, describe_data, load_dev, load_split, task_for
+from dlfa_adapters.learning.rate_choice import pairs
+from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.predict.predictions import Items
+from dlfa_adapters.predict.run import check_fit, items_by_language
+from dlfa_adapters.scores.translations import Translations, find_translations
+from dlfa_adapters.sweeps.variants import make_variants, with_seeds
+from dlfa_adapters.tasks import Task
+from dlfa_adapters.tuning import Tuning
+
+_NO_MATTER = ("fuse_layer", "compile", "report_to")
+"""Settings that do not change what comes out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a sweep was asked for; two calls with equal ones, and equal data and encoder, are one sweep.
+
+    Attributes:
+        task: Name of the task, see `training.train`.
+        train_data: Training data.
+        dev_data: Dev data of the same language; None: the dev split of the training data.
+        target_data: Data in the languages to score; None: the samples, or the training data's own split.
+        split: The split of the target data.
+        languages: Languages to score; None: all there are.
+        limit: Score only so many items of each language.
+        language: The source language, see `training.train`.
+        labels: See `training.plan.task_for`.
+        model: Name of the encoder.
+        layers: Which D_k; None: all.
+        extra: What else to train, see `make_variants`.
+        seeds: How many seeds of each head.
+        reading: How files are read.
+    """
+
+    task: str
+    train_data: Source | None = None
+    dev_data: Source | None = None
+    target_data: Source | None = None
+    split: str = "test"
+    languages: tuple[str, ...] | None = None
+    limit: int | None = None
+    language: str | None = None
+    labels: str | None = None
+    model: str = "offline"
+    layers: tuple[int, ...] | None = None
+    extra: tuple[str, ...] = ()
+    seeds: int = 3
+    reading: Reading = AS_FOUND
+
+
+@dataclass
+class Prepared:
+    """A sweep that is about to begin; frozen and fine-tuned sweeps both start from it.
+
+    Attributes:
+        request: What was asked for.
+        task: The task, with the labels of the heads.
+        tuning: What learns beside the heads.
+        settings: Resolved ones; the fuse layer is not used.
+        encoder: The encoder, without a head.
+        specs: The heads, the seeds of each one after the other.
+        train: Training data.
+        dev: Source dev data, which choose epochs and the best head.
+        targets: By language, what is scored after each epoch; it chooses nothing.
+        sources: Languages trained on.
+        data: For `train`, `dev` and `targets`: source, languages, items, fingerprint.
+        out: The sweep's folder.
+        translations: Which items of `targets` are translations of each other; None for a single language.
+        taken: What the files were taken for.
+        notes: What looks wrong in training and dev data.
+    """
+
+    request: Request
+    task: Task
+    tuning: Tuning
+    settings: Settings
+    encoder: Encoder
+    specs: list[HeadSpec]
+    train: Examples
+    dev: Examples
+    targets: dict[str, Examples]
+    sources: list[str]
+    data: dict[str, dict[str, Any]]
+    out: Path
+    translations: Translations | None = None
+    taken: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def num_layers(self) -> int:
+        """Number of blocks L of the encoder."""
+        return int(self.encoder.model.config.num_hidden_layers)
+
+    def rates_in_words(self) -> str:
+        """Which learning rates there are, for the screen."""
+        found = pairs(self.settings, frozen=self.tuning.on_states)
+        if len(found) == 1:
+            return f"learning rate {found[0]}"
+        return f"learning rates {', '.join(map(str, found))}: each head has the one that is best for it on dev"
+
+    def decisive_settings(self) -> dict[str, Any]:
+        """The settings that scores depend on; heads on frozen states know no smaller batches."""
+        no_matter = (*_NO_MATTER, "micro_batch_size") if self.tuning.on_states else _NO_MATTER
+        return {name: value for name, value in self.settings.as_dict().items() if name not in no_matter}
+
+
+def prepare(request: Request, tuning: Tuning, settings: Settings, out: Path) -> Prepared:
+    """Read everything.
+
+    Args:
+        request: What was asked for.
+        tuning: What learns beside the heads.
+        settings: Resolved ones.
+        out: The sweep's folder.
+
+    Raises:
+        ConfigError: If an option has a value that cannot work, or there are no dev data.
+        DataError: If the data cannot be read or are not for this task.
+    """
+    source = default_source(request.task) if request.train_data is None else request.train_data
+    rows = load_split(source, request.task, "train", request.language, request.reading)
+    dev_rows = load_dev(request.dev_data, source, request.task, request.language, request.reading)
+    if dev_rows is None:
+        raise ConfigError("A sweep needs dev data in the source language, to choose epochs on; name some with --dev.")
+    check_same_kind(rows, dev_rows)
+    task = task_for(request.task, rows, request.labels)
+    items, described, taken = _targets(request, task, source)
+    encoder = load_encoder(request.model)
+    data = {
+        "train": describe_data(rows, source),
+        "dev": describe_data(dev_rows, source if request.dev_data is None else request.dev_data),
+        "targets": described,
+    }
+    return Prepared(
+        request=request,
+        task=task,
+        tuning=tuning,
+        settings=settings,
+        encoder=encoder,
+        specs=_specs(request, task, settings, encoder.model.config.num_hidden_layers),
+        train=make_examples(task, rows.dataset, encoder.tokenizer, settings),
+        dev=make_examples(task, dev_rows.dataset, encoder.tokenizer, settings),
+        targets={each.language: _examples(task, each, encoder.tokenizer, settings) for each in items},
+        sources=list(dict.fromkeys(rows.dataset["language"])),
+        data=data,
+        out=out,
+        translations=find_translations(items, task),
+        taken=list(dict.fromkeys([*rows.taken, *dev_rows.taken, *taken])),
+        notes=data_notes(rows, dev_rows, task),
+    )
+
+
+def _targets(request: Request, task: Task, source: Source) -> tuple[list[Items], dict[str, Any], list[str]]:
+    """The items to score by language, what a file says of them, and what they were taken for."""
+    target = source if request.target_data is None else request.target_data
+    if request.target_data is None and (not isinstance(source, str | Path) or Path(source).is_file()):
+        raise ConfigError("expected data in the languages to score; name a folder, a file or hub:NAME with --data.")
+    loaded = load_source(target, request.task, request.split, request.languages, **request.reading.of(target))
+    items, without_words = items_by_language(loaded, request.limit)
+    check_fit(items, task, loaded.source)
+    described = {
+        "source": loaded.source,
+        "split": request.split,
+        "limit": request.limit,
+        "languages": {each.language: {"items": len(each.gold), "fingerprint": each.fingerprint()} for each in items},
+        "dropped": {**loaded.dropped, **({"no_words": without_words} if without_words else {})},
+        **({"remarks": remarks} if (remarks := loaded.remarks()) else {}),
+    }
+    return items, described, loaded.taken
+
+
+def _examples(task: Task, items: Items, tokenizer: Any, settings: Settings) -> Examples:
+    if task.kind == "tagging":
+        return TaggedExamples(task, tokenizer, items.inputs, items.gold, settings)
+    return TextExamples(task, tokenizer, *items.texts(), items.gold, settings)
+
+
+def _specs(request: Request, task: Task, settings: Settings, num_layers: int) -> list[HeadSpec]:
+    base = spec_of(settings, "", "dlfa", ())
+    at = task.default_fuse_layer(num_layers)
+    return with_seeds(make_variants(base, num_layers, layers=request.layers, extra=request.extra, at=at), request.seeds)

@@ -1,0 +1,224 @@
+"""Small data get enough steps, many short epochs few evaluations; of equal dev scores the lower dev loss is kept."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from dlfa_adapters.learning import plateau, resume_training
+from dlfa_adapters.learning.checkpoints import has_plan
+from dlfa_adapters.learning.dataset import Examples
+from dlfa_adapters.learning.settings import Settings, resolve
+from dlfa_adapters.learning.steps import MOST_EVALUATIONS, epochs_between, least_steps
+from dlfa_adapters.tuning import TUNINGS, get_tuning
+
+SMALL = {"epochs": None, "fuse_layer": 2}  # two steps in each epoch, of four items
+
+
+@pytest.mark.parametrize(
+    ("options", "rows", "epochs", "steps"),
+    [
+        ({}, 84, 167, 501),  # three steps each
+        ({}, 5_000, 10, 1570),  # large data keep the tuning's epochs
+        ({"epochs": 7}, 84, 7, 21),
+        ({"max_steps": 30}, 84, 10, 30),
+        ({"min_steps": 60}, 84, 20, 60),
+        ({"min_steps": 0}, 84, 10, 30),
+        ({"min_steps": 60, "epochs": 2}, 84, 20, 60),
+        ({"min_steps": 60, "epochs": 30}, 84, 30, 90),
+    ],
+)
+def test_how_many_epochs(options, rows, epochs, steps):
+    settings = least_steps(resolve(Settings(**options), get_tuning("features")), rows, plateau=False)
+    assert (settings.epochs, settings.steps(rows)) == (epochs, steps)
+    assert settings.min_steps == options.get("min_steps", 0 if options else 500)
+    again = least_steps(resolve(Settings(**settings.as_dict()), get_tuning("features")), rows, plateau=False)
+    assert again == settings  # what a run says of itself gives the same training
+
+
+@pytest.mark.parametrize("name", TUNINGS)
+def test_every_tuning_has_a_least_number_of_steps(name):
+    argument = {"freeze": "freeze:2", "stack": "stack:somewhere"}.get(name, name)
+    settings = resolve(Settings(), get_tuning(argument))
+    assert least_steps(settings, 84, plateau=False).steps(84) >= 500
+
+
+def test_dev_is_read_a_few_times_however_short_the_epochs():
+    for epochs, rows in ((500, 32), (167, 84), (26, 600)):
+        settings = resolve(Settings(min_steps=1, epochs=epochs), get_tuning("full"))
+        between = epochs_between(settings, rows, plateau=False)
+        assert MOST_EVALUATIONS / 2 <= -(-epochs // between) <= MOST_EVALUATIONS
+    assert epochs_between(resolve(Settings(epochs=100), get_tuning("full")), 84, plateau=False) == 1  # as was asked
+
+
+@pytest.mark.parametrize("tuning", ["features", "lora"])
+def test_a_small_training(tuning, start, tmp_path):
+    run, plan = start("ner", tmp_path / "run", tuning, **SMALL, min_steps=108)
+    training = run.config["training"]
+    assert (training["epochs"], training["min_steps"], training["steps"]) == (54, 108, 108)
+    assert len(training["dev_scores"]) == 18  # after every third epoch
+    kept = int(training["best"].split()[1])
+    assert training["best"] == f"{'epoch' if tuning == 'features' else 'step'} {kept}"
+    assert kept % (3 if tuning == "features" else 6) == 0
+    assert "8 sentences, batch 4: 54 epochs for 108 steps instead of 10; --epochs N or --min-steps N" in plan.notes[0]
+    assert "Steps: 54 epochs (108 steps), batch 4" in "\n".join(plan.lines())
+
+
+def test_epochs_that_are_given_are_kept(start, tmp_path):
+    run, plan = start("ner", tmp_path / "run", "features", fuse_layer=2, epochs=3)
+    assert (run.config["training"]["epochs"], run.config["training"]["steps"]) == (3, 6)
+    assert not any("epochs" in note for note in plan.notes)
+
+
+@pytest.mark.parametrize("tuning", ["features", "lora"])
+def test_a_resumed_small_training_is_the_same(tuning, start, tmp_path, tiny_folder, logits):
+    lines = ["Anna\tB-PER", "met\tO", "Bob\tB-PER", "", "in\tO", "Rome\tB-LOC", ""] * 4
+    (tmp_path / "en.tsv").write_text("\n".join(lines) + "\n", "utf-8")
+    options = {"train_data": str(tmp_path / "en.tsv"), "dev_data": str(tmp_path / "en.tsv"), **SMALL, "min_steps": 120}
+    through, _ = start("ner", tmp_path / "through", tuning, **options)
+    done = []
+
+    def kill(stage, count, total):
+        done.append(count if stage == "Training" else 0)
+        if sum(done) >= 50:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        start("ner", tmp_path / "cut", tuning, **options, progress=kill)
+    assert has_plan(tmp_path / "cut")
+    cut = resume_training(tmp_path / "cut")
+    for name in ("epochs", "min_steps", "steps", "dev_scores", "best"):
+        assert cut.config["training"][name] == through.config["training"][name]
+
+
+def test_the_last_step_is_judged_wherever_the_others_fall(start, tmp_path):
+    run, _ = start("ner", tmp_path / "run", "full", fuse_layer=2, max_steps=5, every=2)
+    assert len(run.config["training"]["dev_scores"]) == 3
+
+
+def test_of_equal_scores_the_lower_loss_is_kept(start, tmp_path, monkeypatch):
+    import dlfa_adapters.learning.run as run_module
+
+    monkeypatch.setattr(Examples, "score", lambda self, predictions: 50.0)
+    seen = {}
+    entry = run_module.kept_entry
+    monkeypatch.setattr(run_module, "kept_entry", lambda state: seen.update(state=state) or entry(state))
+    run, _ = start("ner", tmp_path / "run", "full", fuse_layer=2, epochs=8, learning_rate=1e-2)
+    losses = {e["step"]: e["eval_loss"] for e in seen["state"].log_history if "eval_loss" in e}
+    best = min(losses, key=losses.__getitem__)
+    assert best != min(losses)  # the earliest is not the best here
+    assert run.config["training"]["best"] == f"step {best}"
+
+
+def test_a_higher_score_counts_more_than_any_loss():
+    from dlfa_adapters.learning.trainer import dev_score
+
+    def rank(score, loss):
+        dev = SimpleNamespace(score=lambda predictions: score, predictions=lambda logits: [["O"], ["B-X", "O"]])
+        found = dev_score(dev)(SimpleNamespace(predictions=torch.zeros(1).numpy(), losses=torch.tensor([loss]).numpy()))
+        assert found["labels"] == 2
+        return found["rank"]
+
+    assert rank(50.0001, 1e6) > rank(50.0, 0.0)
+    assert rank(50.0, 0.1) > rank(50.0, 0.2)
+    assert rank(50.0, 1e6) > rank(50.0, float("nan"))
+    assert rank(100.0, 0.0010) > rank(100.0, 0.0011)
+
+
+def test_the_lstm_keeps_the_lower_loss_too(start, tmp_path, monkeypatch):
+    said = iter([(50.0, 3.0), (75.0, 2.0), (75.0, 1.0), (75.0, 1.5), (50.0, 0.5)])
+    monkeypatch.setattr(plateau.OnStates, "evaluate", lambda self, head: next(said))
+    run, _ = start(
+        "ner", tmp_path / "run", "features", fusion="scalar_mix", classifier="bilstm", lstm_hidden=8, epochs=5,
+        learning_rate=None,
+    )  # fmt: skip
+    assert run.config["training"]["best"] == "epoch 3"
+    assert run.config["training"]["dev_scores"] == [50, 75, 75, 75, 50]
+
+
+def test_the_lstm_is_judged_rarely_enough_to_get_its_steps(start, tmp_path, monkeypatch):
+    """The loss never falls again: after the eighth evaluation the rate is below its end."""
+    said = iter([(50.0, 1.0)] * 100)
+    monkeypatch.setattr(plateau.OnStates, "evaluate", lambda self, head: next(said))
+    run, plan = start(
+        "ner", tmp_path / "run", "features", fusion="scalar_mix", classifier="bilstm", lstm_hidden=8, epochs=None,
+        learning_rate=None, min_steps=64,
+    )  # fmt: skip
+    assert len(run.config["training"]["dev_scores"]) == 8
+    assert run.config["training"]["epochs"] == 400  # a limit
+    assert "dev is read every 4 epochs" in plan.notes[0]  # of two steps: 8 x 4 x 2 = 64
+
+
+def test_a_model_that_finds_nothing_is_not_announced(start, tmp_path, capsys):
+    from dlfa_cli.training_screen import show
+
+    train = [(["a", "b", "c"], ["O", "O", "O"])] * 8
+    dev = [(["a", "b", "c"], ["B-PER", "O", "O"])]
+    run, _ = start("ner", tmp_path / "run", "features", fuse_layer=2, train_data=train, dev_data=dev, epochs=30)
+    assert run.config["metrics"]["dev"]["en"] == 0
+    show(run)
+    said = capsys.readouterr().out
+    assert "Use it" not in said
+    assert "span_f1_lenient on dev is 0.0: the model finds nothing there, after 60 steps. Try --epochs 250, " in said
+
+
+@pytest.mark.parametrize("tuning", ["features", "full"])
+def test_a_classifier_with_one_answer_is_not_announced(tuning, start, tmp_path):
+    train = [(f"text {i}", "sports") for i in range(8)]
+    dev = [("text 1", "sports"), ("text 2", "health"), ("text 3", "sports")]
+    run, _ = start("topic", tmp_path / "run", tuning, fuse_layer=2, train_data=train, dev_data=dev, epochs=20)
+    assert run.config["training"]["found_nothing"].startswith("The model gives all of dev one and the same label (acc")
+    run, _ = start("topic", tmp_path / "run", tuning, fuse_layer=2, train_data=train, dev_data=dev[::2], epochs=20)
+    assert "found_nothing" not in run.config["training"]  # there is no other label to find
+
+
+def test_best_near_the_end(start, tmp_path, monkeypatch):
+    rising = iter([(float(score), 1 / score) for score in (10, 20, 30, 40, 50, 60, 70, 80, 90, 95)])
+    monkeypatch.setattr(Examples, "score", lambda self, predictions: next(rising)[0])
+    run, _ = start("ner", tmp_path / "run", "full", fuse_layer=2, epochs=10, learning_rate=1e-9)
+    assert run.config["training"]["best"] == "step 20"
+    assert run.config["training"]["advice"].endswith("(step 20, 95.0; before it 80.0), so more may do better: type "
+                                                     "--epochs 250.")  # fmt: skip
+
+
+def test_best_long_before_the_end_needs_no_advice(start, tmp_path, monkeypatch):
+    scores = iter([10.0, 90.0, *[80.0] * 7, 90.2])
+    monkeypatch.setattr(Examples, "score", lambda self, predictions: next(scores))
+    run, _ = start("ner", tmp_path / "run", "full", fuse_layer=2, epochs=10, learning_rate=1e-9)
+    assert "advice" not in run.config["training"]
+
+
+def test_the_command_on_a_finished_run(start, tmp_path, tiny_folder):
+    from typer.testing import CliRunner
+
+    from dlfa_cli.main import app
+
+    start("ner", tmp_path / "run", "features", fuse_layer=2)
+    done = CliRunner().invoke(app, ["train", "--resume", str(tmp_path / "run")], catch_exceptions=False)
+    assert "nothing was left to do" in done.stdout
+    assert "Saved" not in done.stdout
+
+
+def test_ctrl_c_names_the_command_that_goes_on(tmp_path, tiny_folder, items, monkeypatch):
+    from typer.testing import CliRunner
+
+    from dlfa_cli.main import app
+
+    def stop(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dlfa_adapters.learning.run._features", stop)
+    out = tmp_path / "a run"
+    (tmp_path / "en.tsv").write_text("Anna\tB-PER\n\nmet\tO\n", "utf-8")
+    command = ["train", "ner", "--train", str(tmp_path / "en.tsv"), "-m", str(tiny_folder), "-t", "features",
+               "-o", str(out)]  # fmt: skip
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 130
+    assert done.stderr.endswith(f"dlfa: stopped; type dlfa train --resume '{out}' to go on.\n")
+    assert has_plan(out)
+
+
+def test_steps_of_a_run_are_in_its_file(start, tmp_path):
+    run, _ = start("ner", tmp_path / "run", "full", fuse_layer=2, max_steps=1)
+    assert json.loads((run.folder / "run.json").read_text("utf-8"))["training"]["steps"] == 1

@@ -1,0 +1,107 @@
+"""Two processes share the runs of a sweep: each run is trained once, and both have all rows."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+from finetuned_data import prepared, still_folder
+from test_finetuned import assert_same
+
+from dlfa_adapters.sweeps.finetuned.ranks import alone
+from dlfa_adapters.sweeps.finetuned.run import finetuned_sweep
+from dlfa_cli.ranks import see_one_gpu
+
+PROCESSES = """
+import json, os, sys, torch
+torch.set_num_threads(1)
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from finetuned_data import prepared
+from dlfa_adapters.sweeps import finetuned
+from dlfa_adapters.sweeps.finetuned.files import RowFiles
+
+def work(model, out):
+    wrote, write = [], RowFiles.write
+    RowFiles.write = lambda self, number, row: (wrote.append(number), write(self, number, row))
+    told = {}
+    for tuning, seeds in (("full", 2), ("freeze:1", 1)):
+        wrote.clear()
+        rows = finetuned.finetuned_sweep(prepared(model, out, tuning, seeds), out / tuning[:4], at_once=2)
+        told[tuning] = {"wrote": list(wrote), "rows": len(rows), "grouped": torch.distributed.is_initialized()}
+    Path(out, f"told-{os.environ['RANK']}.json").write_text(json.dumps(told))
+
+children = []
+for rank in "01":  # a fork, so that what takes the time, importing, is done once
+    os.environ["RANK"] = os.environ["LOCAL_RANK"] = rank
+    if not (child := os.fork()):
+        try:
+            work(sys.argv[2], Path(sys.argv[3]))
+        except BaseException:
+            import traceback
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    children.append(child)
+sys.exit(any([os.waitpid(child, 0)[1] for child in children]))
+"""
+
+
+@pytest.fixture(scope="module")
+def still(tiny_folder, tmp_path_factory):
+    return still_folder(tiny_folder, tmp_path_factory.mktemp("still") / "encoder")
+
+
+def test_two_processes_share_the_runs(still, tmp_path, request):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    environment = {
+        **os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1",
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", PROCESSES, str(request.path.parent), still, str(tmp_path)],
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
+    told = [json.loads((tmp_path / f"told-{rank}.json").read_text()) for rank in range(2)]
+    for tuning, runs in (("full", 6), ("freeze:1", 3)):
+        assert sorted(told[0][tuning]["wrote"] + told[1][tuning]["wrote"]) == list(range(runs))
+        assert all(rank[tuning]["rows"] == runs and not rank[tuning]["grouped"] for rank in told)
+    assert all(rank["full"]["wrote"] for rank in told)  # neither has done all of it
+    sweep = prepared(still, tmp_path, seeds=2)
+    notes = []
+    shared = finetuned_sweep(sweep, tmp_path / "full", note=notes.append)
+    assert notes == ["0 runs, 0 at once; 6 are there already."]
+    assert_same(shared, finetuned_sweep(sweep, tmp_path / "one process", at_once=3))
+
+
+def test_the_launcher_is_hidden_and_comes_back(monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with alone():
+        assert "RANK" not in os.environ
+        assert "WORLD_SIZE" not in os.environ
+    assert (os.environ["RANK"], os.environ["WORLD_SIZE"]) == ("1", "2")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}, "1"),
+        ({"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2", "CUDA_VISIBLE_DEVICES": "4,6"}, "6"),
+        ({"LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}, None),
+        ({"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2", "CUDA_VISIBLE_DEVICES": "4"}, "4"),
+        ({"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2", "CUDA_VISIBLE_DEVICES": ""}, ""),
+        ({}, None),
+    ],
+)
+def test_each_process_sees_its_own_gpu(given, expected, monkeypatch):
+    for name in ("LOCAL_RANK", "LOCAL_WORLD_SIZE", "CUDA_VISIBLE_DEVICES"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    see_one_gpu()
+    assert os.environ.get("CUDA_VISIBLE_DEVICES") == expected
