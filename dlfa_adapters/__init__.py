@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters._version import __version__
-from dlfa_adapters.ground.lazy import lazily
+from dlfa_adapters.ground.packages import lazily
 
 if TYPE_CHECKING:
     from dlfa_adapters.encoders.offline import load_offline_encoder

@@ -13,8 +13,8 @@ from dlfa_adapters.data.samples import sample_file, sample_languages
 from dlfa_adapters.data.sources import load_data
 from dlfa_adapters.data.words import split_words
 from dlfa_adapters.encoders import Encoder, load_encoder
-from dlfa_adapters.ground.checksums import sha256_of
-from dlfa_adapters.ground.progress import Progress, count_items
+from dlfa_adapters.ground.files import sha256_of
+from dlfa_adapters.ground.running import Progress, count_items
 from dlfa_adapters.learning.frozen import HeadSpec, TaggedStates, TrainedHead, encode_tagged, predict_heads
 from dlfa_adapters.learning.frozen.export import add_trained_head
 from dlfa_adapters.learning.frozen.scores import span_f1

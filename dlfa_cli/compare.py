@@ -76,7 +76,7 @@ def compare(
         Reading(format, word_column, tag_column).check([data])
         check_source(data, split, format)
     with loading() as screen:
-        from dlfa_adapters.ground.whole import write_text
+        from dlfa_adapters.ground.files import write_text
         from dlfa_adapters.predict.run import predict_run
         from dlfa_adapters.scores.compare import compare_all
         from dlfa_adapters.scores.render import comparison_markdown

@@ -77,8 +77,8 @@ def _told(error: Exception) -> tuple[str, int]:
     errors = sys.modules.get("dlfa_adapters.ground.errors")
     if errors is not None and isinstance(error, errors.DLFAError):
         return str(error), 2
-    disk = sys.modules.get("dlfa_adapters.ground.disk")
-    if getattr(error, "errno", None) == errno.ENOSPC or (disk is not None and disk.is_full(error)):
+    files = sys.modules.get("dlfa_adapters.ground.files")
+    if getattr(error, "errno", None) == errno.ENOSPC or (files is not None and files.is_full(error)):
         place = getattr(error, "filename", None)
         where = f"{place} cannot be written, the disk is full" if place else "the disk is full"
         return f"{where} ({first}); make room and call the same again.", 2

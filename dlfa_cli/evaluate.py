@@ -77,7 +77,7 @@ def evaluate(
     if adapters:
         check_has_language(read)
     with loading() as screen:
-        from dlfa_adapters.ground.whole import write_text
+        from dlfa_adapters.ground.files import write_text
         from dlfa_adapters.predict.run import predict_run
         from dlfa_adapters.scores.render import markdown as as_markdown
         from dlfa_adapters.scores.scoring import build_report

@@ -114,7 +114,7 @@ def _counted(stage: str, total: int) -> Iterator[Callable[[int], None]]:
     Yields:
         What a model calls with the number of windows or texts that were just done.
     """
-    from dlfa_adapters.ground.progress import count_items
+    from dlfa_adapters.ground.running import count_items
     from dlfa_cli.screen import errors_console, progress_bars
 
     with progress_bars(errors_console()) as progress:

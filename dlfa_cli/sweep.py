@@ -158,7 +158,7 @@ def sweep(
 
 def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]) -> "Sweep | None":
     """Sweep; None in all processes but the main one."""
-    from dlfa_adapters.ground.disk import parse_bytes
+    from dlfa_adapters.ground.files import parse_bytes
     from dlfa_adapters.sweeps.asked import check_sweep, parse_layers
     from dlfa_cli.ranks import see_one_gpu
     from dlfa_cli.screen import progress_bars
@@ -169,7 +169,7 @@ def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]
     check_sweep(task, **given)
     see_one_gpu()
     with loading() as screen:
-        from dlfa_adapters.ground.processes import is_main
+        from dlfa_adapters.ground.running import is_main
         from dlfa_adapters.sweeps import run_sweep
 
     screen.quiet = not is_main()

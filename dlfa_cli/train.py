@@ -222,7 +222,7 @@ def _run(task: str | None, resume: Path | None, given: dict[str, Any]) -> tuple[
     else:
         check_resume(resume)
     with loading() as screen:
-        from dlfa_adapters.ground.processes import is_main, leave
+        from dlfa_adapters.ground.running import is_main, leave
         from dlfa_adapters.learning import resume_training, train
 
     screen.quiet = not is_main()

@@ -109,7 +109,7 @@ def _run(
     else:
         check_resume(resume, LANGUAGE_RECORD)
     with loading() as screen:
-        from dlfa_adapters.ground.processes import is_main, leave
+        from dlfa_adapters.ground.running import is_main, leave
         from dlfa_adapters.learning import resume_language, train_language
 
     screen.quiet = not is_main()

@@ -12,7 +12,7 @@ from dlfa_adapters.data.batching import HasInputIds
 from dlfa_adapters.encoders.compute import compute_states
 from dlfa_adapters.encoders.states import States, StreamedStates
 from dlfa_adapters.encoders.store import stored_states
-from dlfa_adapters.ground.disk import free_disk, in_bytes
+from dlfa_adapters.ground.files import free_disk, in_bytes
 
 DEFAULT_BUDGET = 20 * 10**9
 """Most bytes of states in files."""

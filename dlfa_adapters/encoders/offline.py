@@ -13,8 +13,7 @@ import platformdirs
 from dlfa_adapters.encoders.e5_file import E5File
 from dlfa_adapters.encoders.package_files import package_file
 from dlfa_adapters.ground.errors import ConfigError, DataError, MissingExtraError
-from dlfa_adapters.ground.folders import draft_beside, remove_drafts
-from dlfa_adapters.ground.own import Ours, remove
+from dlfa_adapters.ground.folders import Ours, draft_beside, remove, remove_drafts
 
 logger = logging.getLogger(__name__)
 

@@ -3,8 +3,8 @@
 from importlib import metadata
 from pathlib import Path
 
-from dlfa_adapters.ground.checksums import sha256_of
 from dlfa_adapters.ground.errors import DataError, MissingExtraError
+from dlfa_adapters.ground.files import sha256_of
 
 _INSTALL = 'pip install "dlfa-adapters[demo]"'
 

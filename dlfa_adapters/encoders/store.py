@@ -25,8 +25,8 @@ from dlfa_adapters.data.batching import HasInputIds
 from dlfa_adapters.encoders import fingerprint
 from dlfa_adapters.encoders.compute import compute_states
 from dlfa_adapters.encoders.states import HiddenStates
-from dlfa_adapters.ground.versions import versions
-from dlfa_adapters.ground.whole import remove_drafts_of, write_whole
+from dlfa_adapters.ground.files import remove_drafts_of, write_whole
+from dlfa_adapters.ground.packages import versions
 
 logger = logging.getLogger(__name__)
 

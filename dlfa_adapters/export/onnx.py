@@ -13,8 +13,8 @@ from dlfa_adapters.export.files import check_neighbours, write_beside
 from dlfa_adapters.export.place import check_extra, check_place
 from dlfa_adapters.ground.errors import RunError, UnsupportedModelError
 from dlfa_adapters.ground.folders import draft_beside, remove_drafts
-from dlfa_adapters.ground.progress import Progress
-from dlfa_adapters.ground.versions import versions
+from dlfa_adapters.ground.packages import versions
+from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.predict.load import kind_of, load_run
 from dlfa_adapters.predict.plain import plain_model
 from dlfa_adapters.runs import Run, read_run

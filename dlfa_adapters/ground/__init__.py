@@ -1,1 +1,1 @@
-"""What every other part stands on: whole files and folders, and what may be deleted."""
+"""What every other part stands on: errors, files and folders that are complete or not there, other packages."""

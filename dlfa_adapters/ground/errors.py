@@ -4,6 +4,13 @@ Everything that is a user's mistake derives from `DLFAError`; the command line p
 Each also derives from the builtin that a Python user would catch.
 """
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
 
 class DLFAError(Exception):
     """Base of every error that this library raises on purpose."""
@@ -43,3 +50,36 @@ def is_a_librarys(error: BaseException) -> bool:
         last = last.tb_next
     name = last.tb_frame.f_globals.get("__name__", "") if last is not None else ""
     return str(name).partition(".")[0] not in ("dlfa_adapters", "dlfa_cli")
+
+
+def wrong_in(content: Any, schema: "Callable[[], type[BaseModel]]") -> str | None:
+    """What is wrong with the content of a JSON file of this library; pydantic is imported when one is read.
+
+    Args:
+        content: What JSON made of it.
+        schema: Gives the model that it must be of.
+
+    Returns:
+        Where and what, for a sentence, the first of all; None if nothing is.
+    """
+    from pydantic import ValidationError
+
+    try:
+        schema().model_validate(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the whole"
+        message = first["msg"].removeprefix("Value error, ")
+        told = "" if first["type"] == "missing" else f", it is {_short(first['input'])}"
+        return f"{where}: {message[:1].lower()}{message[1:]}{told}"
+    return None
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def mend(path: Path | str, wrong: str, how: str) -> str:
+    """The sentence for a file that is not as this library wrote it."""
+    return f"{path} was changed or is damaged ({wrong}); {how}."

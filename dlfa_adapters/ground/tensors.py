@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from dlfa_adapters.ground.errors import RunError
-from dlfa_adapters.ground.whole import write_whole
+from dlfa_adapters.ground.files import write_whole
 
 
 class DamagedError(RunError):

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dlfa_adapters.ground.lazy import lazily
+from dlfa_adapters.ground.packages import lazily
 
 if TYPE_CHECKING:
     from dlfa_adapters.heads.head import DLFAHead

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from adapters.composition import parse_composition, parse_heads_from_composition
 from adapters.heads import ModelWithFlexibleHeadsAdaptersMixin
 
-from dlfa_adapters.ground.library_log import without_lines
+from dlfa_adapters.ground.packages import without_lines
 from dlfa_adapters.heads.composition import TASK_IDS, has_tasks, head_setup
 from dlfa_adapters.heads.head import is_dlfa_head
 from dlfa_adapters.heads.labels import follow_active_head

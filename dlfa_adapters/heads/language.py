@@ -8,9 +8,8 @@ from adapters.composition import Stack
 from adapters.loading import AdapterLoader
 
 from dlfa_adapters.encoders.identity import fingerprint
-from dlfa_adapters.ground.checksums import sha256_of
-from dlfa_adapters.ground.errors import ConfigError, is_a_librarys
-from dlfa_adapters.ground.schema import mend, wrong_in
+from dlfa_adapters.ground.errors import ConfigError, is_a_librarys, mend, wrong_in
+from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.heads.schema import language_schema
 
 RECORD = "language.json"

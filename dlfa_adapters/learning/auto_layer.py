@@ -13,7 +13,7 @@ from dlfa_adapters.encoders.keep import decide, keep
 from dlfa_adapters.encoders.similarity import parallel_cosine, sentence_means
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.ground.folders import draft_beside
-from dlfa_adapters.ground.progress import Progress
+from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.learning.dataset import Examples, make_examples
 from dlfa_adapters.learning.features import as_sentences, spec_of
 from dlfa_adapters.learning.frozen.scores import scorer_for

@@ -10,14 +10,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.ground.checksums import sha256_of
-from dlfa_adapters.ground.disk import DiskFullError, size_of, writing
-from dlfa_adapters.ground.drafts import is_draft
-from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.ground.own import is_empty, is_marked, mark, remove
-from dlfa_adapters.ground.processes import is_main
-from dlfa_adapters.ground.schema import mend, wrong_in
-from dlfa_adapters.ground.whole import write_whole
+from dlfa_adapters.ground.errors import ConfigError, RunError, mend, wrong_in
+from dlfa_adapters.ground.files import DiskFullError, is_draft, sha256_of, size_of, write_whole, writing
+from dlfa_adapters.ground.folders import is_empty, is_marked, mark, remove
+from dlfa_adapters.ground.running import is_main
 from dlfa_adapters.runs.schema import training_schema
 
 try:

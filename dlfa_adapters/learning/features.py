@@ -9,7 +9,7 @@ import torch
 from dlfa_adapters.data.alignment import AlignmentCounts
 from dlfa_adapters.encoders.keep import decide, keep
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.progress import Progress
+from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.learning.dataset import Examples, labels_in
 from dlfa_adapters.learning.frozen import HeadSpec, States, TaggedStates, predict_heads, train_heads
 from dlfa_adapters.learning.frozen.export import add_trained_head

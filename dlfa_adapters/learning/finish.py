@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from dlfa_adapters.ground.processes import device_name, world_size
+from dlfa_adapters.ground.running import device_name, world_size
 from dlfa_adapters.learning.plan import Plan
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.runs import Run, write_run

@@ -10,7 +10,7 @@ from dlfa_adapters.data.reading import AS_FOUND, Reading
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.encoders import Encoder
 from dlfa_adapters.ground.errors import ConfigError, DataError
-from dlfa_adapters.ground.processes import device_name
+from dlfa_adapters.ground.running import device_name
 from dlfa_adapters.learning.auto_layer import LayerChoice
 from dlfa_adapters.learning.dataset import data_fingerprint, label_counts
 from dlfa_adapters.learning.early import NO_DEV

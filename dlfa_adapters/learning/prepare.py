@@ -9,8 +9,7 @@ from transformers import set_seed
 from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.processes import world_size
-from dlfa_adapters.ground.progress import Progress
+from dlfa_adapters.ground.running import Progress, world_size
 from dlfa_adapters.learning.auto_layer import AUTO, LayerChoice, choose_layer
 from dlfa_adapters.learning.data_notes import data_notes
 from dlfa_adapters.learning.dataset import Examples, make_examples

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.ground.errors import RunError
-from dlfa_adapters.ground.processes import is_main, wait_for_everyone
+from dlfa_adapters.ground.running import is_main, wait_for_everyone
 from dlfa_adapters.learning.checkpoints import last_whole, remove_work
 from dlfa_adapters.learning.plan import PYTHON_OBJECTS, Source
 from dlfa_adapters.runs import Run, read_run

@@ -14,8 +14,7 @@ from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.fusion import Fusion
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.folders import remove_drafts
-from dlfa_adapters.ground.processes import is_main, wait_for_everyone, world_size
-from dlfa_adapters.ground.progress import Progress
+from dlfa_adapters.ground.running import Progress, is_main, wait_for_everyone, world_size
 from dlfa_adapters.learning.arguments import training_arguments
 from dlfa_adapters.learning.auto_layer import LayerChoice
 from dlfa_adapters.learning.checkpoints import (

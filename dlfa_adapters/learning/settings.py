@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.processes import world_size
+from dlfa_adapters.ground.running import world_size
 from dlfa_adapters.learning.ranges import check_choices, check_ranges
 from dlfa_adapters.learning.rates_to_try import rates_to_try, several_rates
 from dlfa_adapters.tuning import Tuning

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from transformers import PrinterCallback, Trainer, TrainerCallback
 
-from dlfa_adapters.ground.library_log import without_lines
-from dlfa_adapters.ground.processes import wait_for_everyone
+from dlfa_adapters.ground.packages import without_lines
+from dlfa_adapters.ground.running import wait_for_everyone
 from dlfa_adapters.heads import AdapterTrainer
 from dlfa_adapters.learning.checkpoints import prune, removed_if_the_disk_is_full, seal
 from dlfa_adapters.learning.dataset import Collator, Examples, SameLengthSampler, labels_in

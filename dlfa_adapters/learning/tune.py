@@ -10,11 +10,10 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.ground.drafts import is_draft
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
-from dlfa_adapters.ground.folders import remove_drafts
-from dlfa_adapters.ground.own import is_empty, is_marked, mark, remove
-from dlfa_adapters.ground.processes import world_size
+from dlfa_adapters.ground.files import is_draft
+from dlfa_adapters.ground.folders import is_empty, is_marked, mark, remove, remove_drafts
+from dlfa_adapters.ground.running import world_size
 from dlfa_adapters.learning.checkpoints import remove_work, write_json
 from dlfa_adapters.learning.early import BETO_GRID, check_search
 from dlfa_adapters.learning.plan import Plan

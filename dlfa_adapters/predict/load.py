@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
-from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.ground.schema import mend
+from dlfa_adapters.ground.errors import ConfigError, RunError, mend
 from dlfa_adapters.heads.saved_config import is_dlfa, read_head_config
 from dlfa_adapters.runs.folder import Run, check_writable, read_run
 from dlfa_adapters.tasks import Task, TaskKind, classification_task, get_task, tagging_task

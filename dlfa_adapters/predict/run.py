@@ -8,10 +8,10 @@ from typing import Any, cast
 
 from dlfa_adapters.data.assemble import Loaded
 from dlfa_adapters.data.sources import load_source
-from dlfa_adapters.ground.checksums import sha256_of
 from dlfa_adapters.ground.errors import ConfigError, DataError
-from dlfa_adapters.ground.progress import Progress, count_items
-from dlfa_adapters.ground.versions import versions
+from dlfa_adapters.ground.files import sha256_of
+from dlfa_adapters.ground.packages import versions
+from dlfa_adapters.ground.running import Progress, count_items
 from dlfa_adapters.predict.classifier import Classifier
 from dlfa_adapters.predict.fast import load_fast
 from dlfa_adapters.predict.languages import LanguageSwitch, describe_adapters

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from dlfa_adapters.ground.checksums import sha256_of
 from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.ground.whole import write_text
+from dlfa_adapters.ground.files import sha256_of, write_text
 from dlfa_adapters.report.evaluation_part import EvaluationPart, evaluation_part
 from dlfa_adapters.report.facts import run_facts
 from dlfa_adapters.report.render import Page, render_page

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.ground.checksums import sha256_of
-from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.ground.folders import bring_back, draft_beside, put_in_place
-from dlfa_adapters.ground.own import Ours, others, remove
-from dlfa_adapters.ground.schema import mend, wrong_in
-from dlfa_adapters.ground.versions import versions
+from dlfa_adapters.ground.errors import ConfigError, RunError, mend, wrong_in
+from dlfa_adapters.ground.files import sha256_of
+from dlfa_adapters.ground.folders import Ours, bring_back, draft_beside, others, put_in_place, remove
+from dlfa_adapters.ground.packages import versions
 from dlfa_adapters.runs.schema import run_schema
 
 FORMAT = 1

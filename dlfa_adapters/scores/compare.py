@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dlfa_adapters.ground.errors import ConfigError, DataError
-from dlfa_adapters.ground.progress import Progress
+from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.predict.predictions import Predictions
 from dlfa_adapters.scores.groups import Group, groups
 from dlfa_adapters.scores.intervals import LEVEL, RESAMPLES

@@ -9,8 +9,8 @@ from typing import Any
 from dlfa_adapters.data.readers import Sentence, read_columns, read_lines, write_columns
 from dlfa_adapters.data.readers.base import Notes
 from dlfa_adapters.data.readers.lines import write_lines
-from dlfa_adapters.ground.checksums import sha256_of
 from dlfa_adapters.ground.errors import RunError
+from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.predict.predictions import Predicted
 
 _PLAIN_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,40}")

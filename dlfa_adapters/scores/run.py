@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.ground.progress import Progress
+from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.predict.run import predict_run
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.scores.intervals import RESAMPLES

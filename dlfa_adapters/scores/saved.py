@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.ground.folders import bring_back, draft_beside, put_in_place, remove_drafts
-from dlfa_adapters.ground.own import Ours, is_empty, others
+from dlfa_adapters.ground.folders import Ours, bring_back, draft_beside, is_empty, others, put_in_place, remove_drafts
 from dlfa_adapters.predict.load import with_labels
 from dlfa_adapters.predict.predictions import Predictions
 from dlfa_adapters.runs.folder import check_writable

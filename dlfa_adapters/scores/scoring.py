@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dlfa_adapters.ground.progress import Progress
+from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.predict.predictions import Predicted, Predictions
 from dlfa_adapters.scores.families import family_of
 from dlfa_adapters.scores.groups import groups

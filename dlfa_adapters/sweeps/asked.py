@@ -6,7 +6,7 @@ from typing import Any
 
 from dlfa_adapters.data.places import check_source
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.plots import check_matplotlib
+from dlfa_adapters.ground.packages import check_matplotlib
 from dlfa_adapters.learning.early import check_options
 from dlfa_adapters.sweeps.place import check_free
 

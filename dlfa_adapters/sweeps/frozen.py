@@ -13,9 +13,9 @@ from torch import Tensor
 
 from dlfa_adapters.encoders.keep import DEFAULT_BUDGET, decide, keep
 from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.ground.progress import Progress
+from dlfa_adapters.ground.files import remove_drafts_of
+from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
-from dlfa_adapters.ground.whole import remove_drafts_of
 from dlfa_adapters.learning.features import as_sentences, steps_of
 from dlfa_adapters.learning.frozen import HeadSpec, TaggedStates, TrainedHead, train_heads
 from dlfa_adapters.learning.frozen.checkpoint import before

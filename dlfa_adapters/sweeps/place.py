@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.own import is_empty, is_marked
+from dlfa_adapters.ground.folders import is_empty, is_marked
 from dlfa_adapters.runs.folder import check_writable
 
 PLAN = "plan.json"

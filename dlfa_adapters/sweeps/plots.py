@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dlfa_adapters.ground.plots import check_matplotlib
-from dlfa_adapters.ground.whole import write_whole
+from dlfa_adapters.ground.files import write_whole
+from dlfa_adapters.ground.packages import check_matplotlib
 from dlfa_adapters.sweeps.results import BASELINE, SweepResult
 from dlfa_adapters.sweeps.table import Line, SweepTable
 

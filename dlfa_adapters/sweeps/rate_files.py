@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from dlfa_adapters.ground.whole import write_whole
+from dlfa_adapters.ground.files import write_whole
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.rate_choice import Attempt, Choice, Pair, choose
 from dlfa_adapters.sweeps.finetuned.files import RowFiles

@@ -10,9 +10,8 @@ from typing import Any
 from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.encoders.keep import DEFAULT_BUDGET
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
-from dlfa_adapters.ground.plots import check_matplotlib
-from dlfa_adapters.ground.processes import device_name, is_main, world_size
-from dlfa_adapters.ground.progress import Progress
+from dlfa_adapters.ground.packages import check_matplotlib
+from dlfa_adapters.ground.running import Progress, device_name, is_main, world_size
 from dlfa_adapters.learning.early import check_options
 from dlfa_adapters.learning.plan import Source
 from dlfa_adapters.learning.settings import make_settings, resolve

@@ -19,12 +19,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.ground.drafts import is_draft
 from dlfa_adapters.ground.errors import RunError
-from dlfa_adapters.ground.folders import remove_drafts
-from dlfa_adapters.ground.own import mark, remove
-from dlfa_adapters.ground.versions import versions
-from dlfa_adapters.ground.whole import write_whole
+from dlfa_adapters.ground.files import is_draft, write_whole
+from dlfa_adapters.ground.folders import mark, remove, remove_drafts
+from dlfa_adapters.ground.packages import versions
 from dlfa_adapters.learning.checkpoints import remove_work
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.rate_choice import UNKNOWN, Choice

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dlfa_adapters.ground.lazy import lazily
+from dlfa_adapters.ground.packages import lazily
 from dlfa_adapters.tuning.base import Defaults, Tuning, frozen_modules
 from dlfa_adapters.tuning.registry import TUNINGS, default_tuning, get_tuning
 

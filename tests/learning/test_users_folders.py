@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.own import MARKER
+from dlfa_adapters.ground.folders import MARKER
 from dlfa_adapters.learning import resume_training, train, train_language
 from dlfa_adapters.learning.checkpoints import work_folder
 from dlfa_adapters.learning.tune import tune

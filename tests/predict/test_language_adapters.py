@@ -9,8 +9,8 @@ from tiny_masked import save_masked_encoder
 from typer.testing import CliRunner
 
 from dlfa_adapters import load_run
-from dlfa_adapters.ground.checksums import sha256_of
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.learning import train
 from dlfa_adapters.predict.run import predict_run
 from dlfa_adapters.scores.notes import notes

@@ -2,7 +2,7 @@
 
 import json
 
-from dlfa_adapters.ground.checksums import sha256_of
+from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.runs import write_run
 from dlfa_adapters.scores.saved import default_folder, save_evaluation
 from dlfa_adapters.scores.scoring import build_report

@@ -5,7 +5,7 @@ from typing import Any
 
 from dlfa_adapters.encoders import Encoder
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.processes import device_name
+from dlfa_adapters.ground.running import device_name
 from dlfa_adapters.learning.ranges import check_steps
 from dlfa_adapters.learning.settings import Settings, make_settings, resolve
 from dlfa_adapters.tuning import PartSize, trainable_share

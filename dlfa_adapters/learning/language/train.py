@@ -12,8 +12,7 @@ from transformers import TrainerState, set_seed
 
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.folders import remove_drafts
-from dlfa_adapters.ground.processes import is_main, wait_for_everyone
-from dlfa_adapters.ground.progress import Progress
+from dlfa_adapters.ground.running import Progress, is_main, wait_for_everyone
 from dlfa_adapters.heads.language import RECORD, read_record
 from dlfa_adapters.heads.pretrained_decoder import pretrained_decoder
 from dlfa_adapters.learning.arguments import training_arguments

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from dlfa_adapters.ground.processes import is_main, world_size
+from dlfa_adapters.ground.running import is_main, world_size
 
 _LAUNCHER = (
     "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "MASTER_ADDR", "MASTER_PORT",

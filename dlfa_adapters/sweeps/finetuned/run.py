@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.ground.progress import Progress
+from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.learning.ensemble.encoder import why_not_stackable
 from dlfa_adapters.learning.ensemble.training import TrainedMember
 from dlfa_adapters.learning.frozen import HeadSpec

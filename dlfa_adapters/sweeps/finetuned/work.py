@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from dlfa_adapters.ground.progress import Progress
+from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.learning.ensemble.batches import DeviceRows
 from dlfa_adapters.learning.ensemble.predict import Questions
 from dlfa_adapters.learning.ensemble.start import start_ensemble

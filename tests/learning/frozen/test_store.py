@@ -7,8 +7,8 @@ import torch
 
 from dlfa_adapters.encoders.keep import decide, file_names, keep
 from dlfa_adapters.encoders.store import stored_states
-from dlfa_adapters.ground.disk import in_bytes, parse_bytes
 from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.ground.files import in_bytes, parse_bytes
 from dlfa_adapters.learning.frozen import compute_states, train_heads
 from dlfa_adapters.learning.frozen.scores import accuracy
 from dlfa_adapters.learning.frozen.stacked import HeadSpec

@@ -8,9 +8,19 @@ import pytest
 
 from dlfa_adapters.ground import folders
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.folders import bring_back, draft_beside, put_in_place, remove_drafts
-from dlfa_adapters.ground.own import MARKER, is_empty, is_marked, mark, others, remove
-from dlfa_adapters.ground.whole import remove_drafts_of, write_whole
+from dlfa_adapters.ground.files import remove_drafts_of, write_whole
+from dlfa_adapters.ground.folders import (
+    MARKER,
+    bring_back,
+    draft_beside,
+    is_empty,
+    is_marked,
+    mark,
+    others,
+    put_in_place,
+    remove,
+    remove_drafts,
+)
 
 
 def write(folder, *names):

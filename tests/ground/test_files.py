@@ -9,12 +9,11 @@ import torch
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
-from dlfa_adapters.ground import disk
-from dlfa_adapters.ground.disk import DiskFullError, is_full, writing
+from dlfa_adapters.ground import files
 from dlfa_adapters.ground.errors import DLFAError
+from dlfa_adapters.ground.files import DiskFullError, is_full, write_text, write_whole, writing
 from dlfa_adapters.ground.folders import draft_beside, put_in_place
 from dlfa_adapters.ground.tensors import save_tensors
-from dlfa_adapters.ground.whole import write_text, write_whole
 
 resource = pytest.importorskip("resource", reason="limits of file sizes are POSIX's")
 
@@ -63,7 +62,7 @@ def test_what_is_needed_is_said(tmp_path):
 
 
 def test_the_room_that_there_was_counts_what_had_been_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(disk, "free_disk", lambda folder: 1_000)
+    monkeypatch.setattr(files, "free_disk", lambda folder: 1_000)
     with (
         pytest.raises(DiskFullError, match="it needs more than 5 kB, there were 6 kB;"),
         writing(tmp_path / "run", written=lambda: 5_000),
