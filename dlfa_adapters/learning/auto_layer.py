@@ -22,7 +22,7 @@ from dlfa_adapters.learning.frozen.trials import all_rates, try_rates
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tasks.fuse_layer import takes_layers
-from dlfa_adapters.tuning.features import RATES
+from dlfa_adapters.tuning.encoder import RATES
 
 AUTO = "auto"
 MOST_ITEMS = {"train": 4000, "dev": 1000}

@@ -1,13 +1,13 @@
-"""Ways of tuning: which parameters learn, and what a run keeps."""
+"""Ways of tuning: which parameters learn, and what a run keeps. A new one is a class here and an entry in `TUNINGS`."""
 
-from typing import TYPE_CHECKING
+import difflib
 
-from dlfa_adapters.ground.packages import lazily
-from dlfa_adapters.tuning.base import Defaults, Tuning, frozen_modules
-from dlfa_adapters.tuning.registry import TUNINGS, default_tuning, get_tuning
-
-if TYPE_CHECKING:
-    from dlfa_adapters.tuning.report import PartSize, parameter_report, trainable_share
+from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.tuning.base import Defaults, Tuning
+from dlfa_adapters.tuning.bottleneck import Bottleneck, Stack
+from dlfa_adapters.tuning.encoder import Features, Freeze, Full
+from dlfa_adapters.tuning.lora import LoRA, PeftLoRA
+from dlfa_adapters.tuning.parameters import PartSize, frozen_modules, parameter_report, trainable_share
 
 __all__ = [
     "TUNINGS",
@@ -21,4 +21,27 @@ __all__ = [
     "trainable_share",
 ]
 
-__getattr__ = lazily(__name__, dict.fromkeys(("PartSize", "parameter_report", "trainable_share"), "report"))
+TUNINGS: dict[str, type[Tuning]] = {
+    tuning.name: tuning for tuning in (Full, Freeze, LoRA, PeftLoRA, Bottleneck, Stack, Features)
+}
+
+
+def get_tuning(tuning: str) -> Tuning:
+    """The tuning of a name such as `full`, `freeze:6`, `lora:16`, `stack:adapters/en`.
+
+    Raises:
+        ConfigError: If there is none of that name, or the argument behind the colon is wrong.
+    """
+    name, colon, argument = tuning.partition(":")
+    if name not in TUNINGS:
+        close = difflib.get_close_matches(name, TUNINGS, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else "."
+        raise ConfigError(f"There is no tuning {name!r}; there are {', '.join(TUNINGS)}{hint}")
+    return TUNINGS[name](argument if colon else None)
+
+
+def default_tuning() -> str:
+    """`lora` where there is a GPU, `features` where there is none."""
+    import torch
+
+    return LoRA.name if torch.cuda.is_available() else Features.name

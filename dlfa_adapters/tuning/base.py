@@ -2,13 +2,9 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from dlfa_adapters.encoders.blocks import pooler_of
 from dlfa_adapters.ground.errors import ConfigError
-
-if TYPE_CHECKING:
-    from torch import nn
 
 Saved = Literal["head", "adapters", "encoder", "peft"]
 """What a run keeps: a head alone, adapters and head, the whole encoder and head, or a PEFT adapter."""
@@ -98,33 +94,3 @@ def no_argument(tuning: Tuning) -> None:
     """
     if tuning.argument is not None:
         raise ConfigError(f"--tuning {tuning.name} takes nothing behind a colon, got {str(tuning)!r}.")
-
-
-def freeze(module: "nn.Module | None") -> None:
-    """No parameter of the module learns."""
-    if module is not None:
-        module.requires_grad_(False)
-
-
-def freeze_unused(model: Any, head_name: str) -> None:
-    """Freeze what no loss of this head can reach: the pooler, and blocks above the highest state that is fused.
-
-    Several processes need this: a parameter that gets no gradient on its own account is an error there.
-    """
-    freeze(pooler_of(model))
-    encoder = model.base_model
-    highest = max(model.heads[head_name].indices)
-    found = [block for _, block in encoder.iter_layers()]
-    if len(found) == encoder.config.num_hidden_layers:  # not where blocks share their weights
-        for block in found[highest:]:
-            freeze(block)
-
-
-def frozen_modules(model: "nn.Module") -> "list[nn.Module]":
-    """The largest modules that have parameters of which none learns; training keeps them in eval mode.
-
-    Their dropout is then off, and running statistics of a frozen head stay as they are.
-    """
-    if any(True for _ in model.parameters()) and not any(p.requires_grad for p in model.parameters()):
-        return [model]
-    return [frozen for child in model.children() for frozen in frozen_modules(child)]
