@@ -197,9 +197,13 @@ def announce(screen: "Console", prepared: "Prepared") -> None:
         f"Data: {len(prepared.train.gold):,} items in {', '.join(prepared.sources)}; dev {len(prepared.dev.gold):,}; "
         f"scored: {items:,} in {', '.join(prepared.targets)}",
         *(f"Read: {line}" for line in prepared.taken),
-        f"Steps: {settings.epochs} epochs, batch {settings.batch_size}, {prepared.rates_in_words()}; "
+        f"Steps: {settings.steps.epochs} epochs, batch {settings.steps.batch_size}, {prepared.rates_in_words()}; "
         "kept: "
-        + (f"the first epoch within {settings.within:g} points of the best" if settings.within else "the best epoch")
+        + (
+            f"the first epoch within {settings.steps.within:g} points of the best"
+            if settings.steps.within
+            else "the best epoch"
+        )
         + " on dev",
     ]
     for line in lines:

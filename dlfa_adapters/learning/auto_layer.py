@@ -81,18 +81,18 @@ def choose_layer(
         DataError: If the parallel text cannot be read.
     """
     last = encoder.model.config.num_hidden_layers
-    if not takes_layers(settings.fusion) or last < 2:
+    if not takes_layers(settings.head.fusion) or last < 2:
         raise ConfigError(
-            f"--fuse-layer auto chooses a layer below the last one, and fusion {settings.fusion!r} of an encoder with "
-            f"{last} layers takes none; leave it out."
+            f"--fuse-layer auto chooses a layer below the last one, and fusion {settings.head.fusion!r} of an encoder "
+            f"with {last} layers takes none; leave it out."
         )
-    if settings.parallel is not None or settings.target_text is not None:
+    if settings.text.parallel is not None or settings.text.target_text is not None:
         return _by_cosine(encoder, train, settings, range(1, last), progress)
     if dev is None:
         raise ConfigError("--fuse-layer auto chooses by dev data or text; name some with --dev or --parallel.")
     data = {
         name: make_examples(task, rows.select(range(min(len(rows), MOST_ITEMS[name]))), encoder.tokenizer, settings)
-        for name, rows in (("train", train.shuffle(seed=settings.seed)), ("dev", dev))
+        for name, rows in (("train", train.shuffle(seed=settings.steps.seed)), ("dev", dev))
     }
     return _by_dev(encoder, data, settings, range(1, last), out, progress)
 
@@ -106,7 +106,7 @@ def _by_dev(
     progress: Progress,
 ) -> LayerChoice:
     task, model = data["dev"].task, encoder.model
-    specs = [spec_of(settings, f"D_{layer}", settings.fusion, (layer,)) for layer in layers]
+    specs = [spec_of(settings, f"D_{layer}", settings.head.fusion, (layer,)) for layer in layers]
     windows = {name: examples.rows for name, examples in data.items()}
     total = sum(map(len, windows.values()))
     device = model.device
@@ -120,7 +120,7 @@ def _by_dev(
             encoder.tokenizer.pad_token_id,
             lambda done: progress("Choosing the layer: hidden states", done, total),
         )
-        epochs = max(EPOCHS, -(-LEAST_STEPS // -(-len(data["train"].rows) // settings.batch_size)))
+        epochs = max(EPOCHS, -(-LEAST_STEPS // -(-len(data["train"].rows) // settings.steps.batch_size)))
         trials = try_rates(
             specs,
             as_sentences(data["train"], states["train"]),
@@ -129,8 +129,8 @@ def _by_dev(
             scorer_for(task),
             rates=all_rates(RATES),
             epochs=epochs,
-            batch_size=settings.batch_size,
-            seed=settings.seed,
+            batch_size=settings.steps.batch_size,
+            seed=settings.steps.seed,
             on_progress=lambda done, total: progress("Choosing the layer: a head for each", done, total),
         )
     model.to(device)
@@ -145,7 +145,7 @@ def _by_dev(
         )
     best = max(by_layer, key=lambda layer: by_layer[layer].quality)
     why = (
-        f"Layer {best} has the best source dev score, {scores[best]:.1f}, of {settings.fusion} heads for layers "
+        f"Layer {best} has the best source dev score, {scores[best]:.1f}, of {settings.head.fusion} heads for layers "
         f"{layers[0]} to {layers[-1]} {how}, each at the learning rate that is best for it."
     )
     if equal := [str(layer) for layer in layers if layer != best and scores[layer] == scores[best]]:
@@ -154,13 +154,13 @@ def _by_dev(
 
 
 def _by_cosine(encoder: Encoder, train: Any, settings: Settings, layers: range, progress: Progress) -> LayerChoice:
-    parallel = settings.parallel is not None
+    parallel = settings.text.parallel is not None
     first, second = _pairs(settings) if parallel else (_training_texts(train), _lines(settings))
     total = len(first) + len(second)
     means = [
         sentence_means(
             encoder.model,
-            encode_texts(encoder.tokenizer, texts, max_length=settings.max_length)[0],
+            encode_texts(encoder.tokenizer, texts, max_length=settings.text.max_length)[0],
             encoder.tokenizer.pad_token_id,
             layers,
             lambda done: progress("Choosing the layer: states of the text", done, total),
@@ -172,10 +172,11 @@ def _by_cosine(encoder: Encoder, train: Any, settings: Settings, layers: range, 
     scores = dict(zip(layers, parallel_cosine(*means).tolist(), strict=True))
     best = max(scores, key=scores.__getitem__)
     between = (
-        f"mean cosine, {scores[best]:.3f}, between {len(first)} sentences and their translations in {settings.parallel}"
+        f"mean cosine, {scores[best]:.3f}, between {len(first)} sentences and their translations in "
+        f"{settings.text.parallel}"
         if parallel
         else f"cosine, {scores[best]:.3f}, between the mean state of {len(first)} training items and that of "
-        f"{len(second)} lines of {settings.target_text}"
+        f"{len(second)} lines of {settings.text.target_text}"
     )
     why = f"Layer {best} has the highest {between}, of layers {layers[0]} to {layers[-1]}."
     return LayerChoice(best, why, scores)
@@ -183,17 +184,19 @@ def _by_cosine(encoder: Encoder, train: Any, settings: Settings, layers: range, 
 
 def _pairs(settings: Settings) -> tuple[list[str], list[str]]:
     """Sentences and their translations."""
-    items = [item for item in read_pairs(str(settings.parallel)).items if item.text.strip()][:MOST_TEXTS]
+    items = [item for item in read_pairs(str(settings.text.parallel)).items if item.text.strip()][:MOST_TEXTS]
     if not items:
-        raise DataError(f"{settings.parallel}: expected lines of a sentence, a TAB and its translation; there are none")
+        raise DataError(
+            f"{settings.text.parallel}: expected lines of a sentence, a TAB and its translation; there are none"
+        )
     return [item.text for item in items], [item.text_pair or "" for item in items]
 
 
 def _lines(settings: Settings) -> list[str]:
     """Lines of text in a target language."""
-    items = read_text(str(settings.target_text)).items[:MOST_TEXTS]
+    items = read_text(str(settings.text.target_text)).items[:MOST_TEXTS]
     if not items:
-        raise DataError(f"{settings.target_text}: expected lines of text; there are none")
+        raise DataError(f"{settings.text.target_text}: expected lines of text; there are none")
     return [item.text for item in items]
 
 

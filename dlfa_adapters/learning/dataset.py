@@ -73,8 +73,10 @@ class TaggedExamples(Examples):
         self, task: Task, tokenizer: Any, words: list[list[str]], tags: list[list[str]], settings: Settings
     ) -> None:
         super().__init__(task, tags, words, tags)
-        self.pooling = settings.pooling
-        self.windows, _ = make_windows(tokenizer, words, max_length=settings.max_length, context=settings.context)
+        self.pooling = settings.head.pooling
+        self.windows, _ = make_windows(
+            tokenizer, words, max_length=settings.text.max_length, context=settings.text.context
+        )
         for window in self.windows:
             ids = [self.label2id.get(tag, IGNORED) for tag in tags[window.sentence]]
             labels = piece_labels(window, ids, self.pooling)  # type: ignore[arg-type]
@@ -101,7 +103,7 @@ class TextExamples(Examples):
         settings: Settings,
     ) -> None:
         super().__init__(task, labels, [[""] for _ in labels], [[label] for label in labels])
-        items, _ = encode_texts(tokenizer, texts, text_pairs, max_length=settings.max_length)
+        items, _ = encode_texts(tokenizer, texts, text_pairs, max_length=settings.text.max_length)
         self.rows = [
             Row(item.input_ids, item.token_type_ids, self.label2id.get(label, IGNORED))
             for item, label in zip(items, labels, strict=True)

@@ -83,7 +83,7 @@ def check_options(
     for each, split in ((source, "train"), (dev, "dev")):
         if each is not None:
             check_source(each, split, reading.of(each).get("format"))
-    for file in (settings.parallel, settings.target_text):
+    for file in (settings.text.parallel, settings.text.target_text):
         if file is not None:
             check_there(file)
     check_encoder(model)

@@ -70,7 +70,7 @@ def train_features(
     windows = {name: examples.rows for name, examples in data.items()}
     head, device, total = model.heads[head_name], model.device, sum(map(len, windows.values()))
     model.to("cuda" if torch.cuda.is_available() else device).eval()
-    lstm = settings.classifier == "bilstm"
+    lstm = settings.head.classifier == "bilstm"
     keeping = decide(model, windows, sorted(set(head.indices)), folder)
     progress("Computing hidden states, once", 0, total)
     states = keep(
@@ -78,7 +78,7 @@ def train_features(
     )
     if lstm:
         on_train, on_dev = (OnStates(data[name], states[name]) for name in ("train", "dev"))
-        epochs = settings.epochs or 1
+        epochs = settings.steps.epochs or 1
         epoch, scores = train_on_plateau(
             head.to(keeping.device), on_train, on_dev, settings, lambda: progress("Training", 1, epochs)
         )
@@ -109,12 +109,12 @@ def train_features(
 
 
 def _check(settings: Settings, dev: object) -> None:
-    if settings.classifier == "bilstm":
+    if settings.head.classifier == "bilstm":
         if dev is None:
             raise ConfigError("--classifier bilstm with --tuning features watches dev data; name some with --dev.")
-    elif settings.pooling != "first":
+    elif settings.head.pooling != "first":
         raise ConfigError(
-            f"--tuning features reads words at their first piece, got --pooling {settings.pooling}; "
+            f"--tuning features reads words at their first piece, got --pooling {settings.head.pooling}; "
             "leave it out, or type --tuning freeze:12."
         )
 
@@ -127,18 +127,18 @@ def as_sentences(examples: Examples, states: States) -> TaggedStates:
 def steps_of(settings: Settings) -> dict[str, Any]:
     """What `train_heads` takes of settings."""
     return {
-        "epochs": settings.epochs or 1,
-        "max_steps": settings.max_steps if settings.max_steps > 0 else None,
-        "batch_size": settings.batch_size,
-        "seed": settings.seed,
-        "within": settings.within,
+        "epochs": settings.steps.epochs or 1,
+        "max_steps": settings.steps.max_steps if settings.steps.max_steps > 0 else None,
+        "batch_size": settings.steps.batch_size,
+        "seed": settings.steps.seed,
+        "within": settings.steps.within,
     }
 
 
 def rates_of(settings: Settings, *, with_dev: bool = True) -> list[Rate]:
     """The rates that are tried for a head; without dev data, which choose, a single one."""
-    several = settings.head_learning_rates if with_dev else ()
-    return all_rates(several or (settings.head_learning_rate or 1e-3,), [settings.weight_decay])
+    several = settings.steps.head_learning_rates if with_dev else ()
+    return all_rates(several or (settings.steps.head_learning_rate or 1e-3,), [settings.steps.weight_decay])
 
 
 def spec_of(settings: Settings, name: str, fusion: str, fuse_layer: tuple[int, ...]) -> HeadSpec:
@@ -147,10 +147,10 @@ def spec_of(settings: Settings, name: str, fusion: str, fuse_layer: tuple[int, .
         name=name,
         fusion=fusion,
         fuse_layer=fuse_layer,
-        reduction=settings.reduction,
-        branches=settings.branches,
-        gate=settings.gate or "product",
-        norm=settings.norm,
-        init=settings.init,
-        seed=settings.seed,
+        reduction=settings.head.reduction,
+        branches=settings.head.branches,
+        gate=settings.head.gate or "product",
+        norm=settings.head.norm,
+        init=settings.head.init,
+        seed=settings.steps.seed,
     )

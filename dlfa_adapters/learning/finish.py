@@ -62,7 +62,7 @@ def write_training_run(plan: Plan, encoder: dict[str, Any], outcome: Outcome) ->
     config: dict[str, Any] = {
         **model_record(task, encoder, head, settings, tuning),
         "model": {},
-        "seed": settings.seed,
+        "seed": settings.steps.seed,
         "training": {
             **settings.as_dict(),
             **tuning.record(),
@@ -109,7 +109,11 @@ def model_record(
         **({"pair": task.pair} if task.kind == "classification" else {}),
         "encoder": encoder,
         "head": {"name": task.name, **{key: head[key] for key in HEAD_OPTIONS}},
-        "windows": {"max_length": settings.max_length, "context": settings.context, "pooling": settings.pooling},
+        "windows": {
+            "max_length": settings.text.max_length,
+            "context": settings.text.context,
+            "pooling": settings.head.pooling,
+        },
         "tuning": str(tuning),
     }
 

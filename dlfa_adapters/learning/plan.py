@@ -61,20 +61,18 @@ class Plan:
 
     def lines(self) -> list[str]:
         """What is going to be trained, and what else there is: for the screen or a log, without the notes."""
-        settings, head = self.settings, self.encoder.model.heads[self.task.name].config
+        steps, head = self.settings.steps, self.encoder.model.heads[self.task.name].config
         trainable, total = trainable_share(self.report)
         layers = f", fuse layer {', '.join(map(str, head['fuse_layer']))}" if head["fuse_layer"] else ""
         others = ", ".join(name for name in TUNINGS if name != self.tuning.name)
         where = device_name("no GPU")
-        rate = f"learning rate {settings.learning_rate:g}"
-        if settings.head_learning_rates and "dev" in self.data:
-            rate = (
-                f"learning rates {', '.join(f'{each:g}' for each in settings.head_learning_rates)} tried side by side"
-            )
-        elif settings.head_learning_rate != settings.learning_rate:
-            rate += f", head {settings.head_learning_rate:g}"
-        epochs = f"{settings.epochs} epochs ({self.steps:,} steps)"
-        length = f"{settings.max_steps} steps" if settings.max_steps > 0 else epochs
+        rate = f"learning rate {steps.learning_rate:g}"
+        if steps.head_learning_rates and "dev" in self.data:
+            rate = f"learning rates {', '.join(f'{each:g}' for each in steps.head_learning_rates)} tried side by side"
+        elif steps.head_learning_rate != steps.learning_rate:
+            rate += f", head {steps.head_learning_rate:g}"
+        epochs = f"{steps.epochs} epochs ({self.steps:,} steps)"
+        length = f"{steps.max_steps} steps" if steps.max_steps > 0 else epochs
         gate = f", gate {head['gate']}" if head["fusion"] == "dlfa" else ""
         lstm = f", LSTM of 2 x {head['lstm_hidden']} units" if head["classifier"] == "bilstm" else ""
         data = [("dev " if name == "dev" else "") + _in_words(described) for name, described in self.data.items()]
@@ -85,7 +83,7 @@ class Plan:
             f"Data: {'; '.join(data)}",
             *(f"Read: {line}" for line in self.taken),
             f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
-            f"Steps: {length}, batch {settings.batch_size}, {rate}, {settings.precision}; {where}",
+            f"Steps: {length}, batch {steps.batch_size}, {rate}, {self.settings.machine.precision}; {where}",
         ]
 
 

@@ -84,7 +84,7 @@ def train_on_plateau(
     """Train a head with Adam; halve the rate after each epoch without a lower loss on source dev; end under 1e-5.
 
     Which weights are kept is up to the score on source dev, and to the loss there among equal scores. The first rate is
-    `settings.head_learning_rate` (1e-3 in the paper); `epochs` and `max_steps` may end it earlier. Small data are
+    `settings.steps.head_learning_rate` (1e-3 in the paper); `epochs` and `max_steps` may end it earlier. Small data are
     judged after every few epochs, see `steps.epochs_between`, since a few steps lower no loss.
 
     Args:
@@ -100,14 +100,14 @@ def train_on_plateau(
     Raises:
         NotFiniteError: If the loss on dev is not a finite number.
     """
-    set_seed(settings.seed)  # of dropout
-    rate, lowest = settings.head_learning_rate or 1e-3, float("inf")
+    set_seed(settings.steps.seed)  # of dropout
+    rate, lowest = settings.steps.head_learning_rate or 1e-3, float("inf")
     scores: list[float] = []
     kept, highest = 0, (-1.0, 0.0)
     best = copy.deepcopy(head.state_dict())
     between = epochs_between(settings, len(train.states.lengths()), plateau=True)
     optimizer = torch.optim.Adam(head.parameters(), lr=rate)
-    left = settings.max_steps
+    left = settings.steps.max_steps
     for epoch, batches in enumerate(_epochs(train, settings), 1):
         head.train()
         taken = batches[:left] if left > 0 else batches
@@ -115,11 +115,11 @@ def train_on_plateau(
             optimizer.zero_grad()
             loss, labels = train.loss(train.logits(head, rows), rows)
             (loss / labels.clamp(min=1)).backward()
-            torch.nn.utils.clip_grad_norm_(head.parameters(), settings.max_grad_norm)
+            torch.nn.utils.clip_grad_norm_(head.parameters(), settings.steps.max_grad_norm)
             optimizer.step()
         left -= len(taken)
         on_epoch()
-        is_last = epoch == settings.epochs or (settings.max_steps > 0 and left <= 0)
+        is_last = epoch == settings.steps.epochs or (settings.steps.max_steps > 0 and left <= 0)
         if epoch % between and not is_last:
             continue
         score, dev_loss = dev.evaluate(head)
@@ -142,8 +142,8 @@ def train_on_plateau(
 
 def _epochs(train: OnStates, settings: Settings) -> Iterator[list[list[int]]]:
     """The batches of each epoch: rows of like length, in another order each time."""
-    sampler = SameLengthSampler(train.states.lengths(), settings.batch_size, settings.seed)
-    for epoch in range(settings.epochs or 1):
+    sampler = SameLengthSampler(train.states.lengths(), settings.steps.batch_size, settings.steps.seed)
+    for epoch in range(settings.steps.epochs or 1):
         sampler.set_epoch(epoch)
         order = list(sampler)
-        yield [order[i : i + settings.batch_size] for i in range(0, len(order), settings.batch_size)]
+        yield [order[i : i + settings.steps.batch_size] for i in range(0, len(order), settings.steps.batch_size)]

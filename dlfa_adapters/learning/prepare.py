@@ -1,6 +1,6 @@
 """Encoder, head, tuning and data put together, up to the first step."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from dlfa_adapters.learning.auto_layer import AUTO, LayerChoice, choose_layer
 from dlfa_adapters.learning.data_notes import data_notes
 from dlfa_adapters.learning.dataset import Examples, make_examples
 from dlfa_adapters.learning.plan import Plan, Source, check_same_kind, describe_data, load_dev, load_split, task_for
-from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.learning.settings import Settings, StepOptions
 from dlfa_adapters.learning.steps import least_steps, told
 from dlfa_adapters.tuning import Tuning, parameter_report
 
@@ -76,20 +76,20 @@ def prepare(
     known = task_for(task, rows, labels)
     loaded = load_encoder(model)
     encoder = loaded.describe()
-    if settings.fuse_layer == AUTO:
+    if settings.head.fuse_layer == AUTO:
         if world_size() > 1:
             raise ConfigError("--fuse-layer auto runs in one process; choose the layer with dlfa sweep first.")
         dev_data = dev_rows and dev_rows.dataset
         chosen = chosen or choose_layer(loaded, known, rows.dataset, dev_data, settings, out, progress)
-        settings = replace(settings, fuse_layer=(chosen.layer,))
-    set_seed(settings.seed)
+        settings = settings.changed(fuse_layer=(chosen.layer,))
+    set_seed(settings.steps.seed)
     loaded.model.add_dlfa_head(
         known.name,
         head_type=known.kind,
         id2label=known.id2label,
         layers=1,
         overwrite_ok=True,
-        **settings.head_options(),
+        **settings.head.as_keywords(),
     )
     learner = tuning.prepare(loaded.model, known.name)
     data = {"train": describe_data(rows, source)}
@@ -97,12 +97,12 @@ def prepare(
         data["dev"] = describe_data(dev_rows, source if dev_source is None else dev_source)
     train = make_examples(known, rows.dataset, loaded.tokenizer, settings)
     given, count = settings, len(train.rows)
-    plateau = tuning.on_states and settings.classifier == "bilstm"
+    plateau = tuning.on_states and settings.head.classifier == "bilstm"
     settings = least_steps(given, count, plateau=plateau)
     dev = make_examples(known, dev_rows.dataset, loaded.tokenizer, settings) if dev_rows else None
     plan = Plan(known, tuning, settings, loaded, learner, out, data, parameter_report(learner), choice=chosen)
     plan.taken = [*rows.taken, *(dev_rows.taken if dev_rows else ())]
-    plan.steps = settings.steps(count)
+    plan.steps = settings.steps.total(count)
     items = f"{len(train.gold):,} {'sentences' if known.kind == 'tagging' else 'texts'}"
     plan.notes += told(given, settings, count, items, plateau=plateau) + _notes(plan)
     plan.notes += data_notes(rows, dev_rows, known)
@@ -117,7 +117,7 @@ def _notes(plan: Plan) -> list[str]:
     frozen = plan.tuning.frozen_blocks(plan.encoder.model.config.num_hidden_layers)
     layers = plan.encoder.model.heads[plan.task.name].config["fuse_layer"] or []
     last = plan.encoder.model.config.num_hidden_layers
-    if last in layers and plan.settings.fusion == "dlfa":
+    if last in layers and plan.settings.head.fusion == "dlfa":
         notes.append(f"Layer {last} is the last one: this is the control D_{last}, the last layer fused with itself.")
     low = [layer for layer in layers if layer <= frozen]
     if low and not plan.tuning.on_states:
@@ -132,12 +132,12 @@ def _notes(plan: Plan) -> list[str]:
 def _unused(settings: Settings) -> str:
     """Options for Trainer that were asked for, as they are typed."""
     asked = {
-        "--micro-batch": settings.micro_batch_size not in (None, settings.batch_size),
-        "--warmup": settings.warmup != Settings.warmup,
-        "--patience": settings.patience != Settings.patience,
-        "--every": settings.every is not None,
-        "--gradient-checkpointing": settings.gradient_checkpointing,
-        "--compile": settings.compile,
-        "--report-to": settings.report_to != "none",
+        "--micro-batch": settings.machine.micro_batch_size not in (None, settings.steps.batch_size),
+        "--warmup": settings.steps.warmup != StepOptions.warmup,
+        "--patience": settings.steps.patience != StepOptions.patience,
+        "--every": settings.steps.every is not None,
+        "--gradient-checkpointing": settings.machine.gradient_checkpointing,
+        "--compile": settings.machine.compile,
+        "--report-to": settings.machine.report_to != "none",
     }
     return ", ".join(name for name, is_asked in asked.items() if is_asked)

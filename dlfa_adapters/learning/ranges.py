@@ -1,6 +1,8 @@
 """Which values the options of a training may have: numbers and words."""
 
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 
@@ -39,26 +41,26 @@ CHOICES: dict[str, tuple[str, ...]] = {
 """The words that an option may be. What takes them loads PyTorch, and they are wanted before; a test compares them."""
 
 
-def check_ranges(options: object) -> None:
+def check_ranges(options: Mapping[str, Any]) -> None:
     """Refuse a number that cannot work; None stands for what is still open.
 
     Args:
-        options: Something with the options of `RANGES` as attributes; those that it does not have are not looked at.
+        options: Options by name.
 
     Raises:
         ConfigError: Naming the option, its range and the value that came.
     """
     for name, (low, high, said) in RANGES.items():
-        value = getattr(options, name, None)
+        value = options.get(name)
         if value is not None and not low <= value <= high:  # NaN is in no range
             raise ConfigError(f"{name} must be {said}, got {value!r}.")
 
 
-def check_choices(options: object) -> None:
+def check_choices(options: Mapping[str, Any]) -> None:
     """Refuse a word that is none of the `CHOICES`, and a place for the curves whose package is not installed.
 
     Args:
-        options: Something with these options as attributes; None stands for what is still open.
+        options: Options by name; None stands for what is still open.
 
     Raises:
         ConfigError: Naming the option, its words and the one that came.
@@ -66,11 +68,11 @@ def check_choices(options: object) -> None:
     """
     registered = getattr(sys.modules.get("dlfa_adapters.fusion.build"), "FUSIONS", ())  # with those of a user
     for name, choices in CHOICES.items():
-        value = getattr(options, name, None)
+        value = options.get(name)
         if value is not None and value not in choices and not (name == "fusion" and value in registered):
             words = [*choices, *(each for each in registered if name == "fusion" and each not in choices)]
             raise ConfigError(f"{name} must be one of {', '.join(words)}; got {value!r}.")
-    place = getattr(options, "report_to", "none")
+    place = options.get("report_to", "none")
     if place != "none":
         from transformers.integrations import get_available_reporting_integrations
 

@@ -118,10 +118,10 @@ def pairs(settings: Settings, *, frozen: bool) -> list[Pair]:
         settings: Resolved ones.
         frozen: Whether the encoder is.
     """
-    heads = sorted(settings.head_learning_rates or (settings.head_learning_rate or 1e-3,))
+    heads = sorted(settings.steps.head_learning_rates or (settings.steps.head_learning_rate or 1e-3,))
     if frozen:
         return [Pair(head) for head in heads]
-    encoders = sorted(settings.learning_rates or (settings.learning_rate or 0.0,))
-    if settings.head_learning_rates is None:  # the head's rate is the encoder's
+    encoders = sorted(settings.steps.learning_rates or (settings.steps.learning_rate or 0.0,))
+    if settings.steps.head_learning_rates is None:  # the head's rate is the encoder's
         return [Pair(rate, rate) for rate in encoders]
     return [Pair(head, encoder) for head in heads for encoder in encoders]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from dlfa_adapters.ground.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dlfa_adapters.learning.settings import Settings
+    from dlfa_adapters.learning.settings import Settings, StepOptions
     from dlfa_adapters.tuning import Defaults, Tuning
 
 _SEVERAL = {"learning_rate": "learning_rates", "head_learning_rate": "head_learning_rates"}
@@ -33,19 +33,19 @@ def several_rates(options: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def rates_to_try(settings: "Settings", defaults: "Defaults") -> tuple[float, ...] | None:
+def rates_to_try(steps: "StepOptions", defaults: "Defaults") -> tuple[float, ...] | None:
     """Rates of the head that a training tries: what is given, or where no rate is, what the tuning has; () for none.
 
     None stands for the encoder's, where several of those are tried, no rate of the head is given, and the tuning has
     one for both.
     """
-    if settings.head_learning_rates is not None:
-        return settings.head_learning_rates
-    if settings.head_learning_rate:
+    if steps.head_learning_rates is not None:
+        return steps.head_learning_rates
+    if steps.head_learning_rate:
         return ()
-    if settings.learning_rates and defaults.learning_rate == defaults.head_learning_rate:
+    if steps.learning_rates and defaults.learning_rate == defaults.head_learning_rate:
         return None
-    return () if settings.learning_rate else defaults.head_learning_rates
+    return () if steps.learning_rate else defaults.head_learning_rates
 
 
 def check_rates(settings: "Settings", tuning: "Tuning") -> None:
@@ -54,9 +54,9 @@ def check_rates(settings: "Settings", tuning: "Tuning") -> None:
     Raises:
         ConfigError: If so.
     """
-    if settings.learning_rates:
+    if settings.steps.learning_rates:
         raise ConfigError("Several --lr are tried by dlfa sweep and dlfa tune; give one, or several --head-lr.")
-    if settings.head_learning_rates and not (tuning.on_states and settings.classifier == "linear"):
+    if settings.steps.head_learning_rates and not (tuning.on_states and settings.head.classifier == "linear"):
         raise ConfigError(
             "Several --head-lr are tried by --tuning features with a linear classifier, dlfa sweep and dlfa tune; "
             "give one."

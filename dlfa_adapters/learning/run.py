@@ -4,7 +4,6 @@ import logging
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -197,7 +196,7 @@ def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
     name, pad = plan.task.name, plan.encoder.tokenizer.pad_token_id
     found = train_features(plan.encoder.model, name, pad, *data, plan.settings, folder, report)
     if (trial := found.trial) is not None:
-        plan.settings = replace(plan.settings, head_learning_rate=trial.rate.learning_rate)
+        plan.settings = plan.settings.changed(head_learning_rate=trial.rate.learning_rate)
         plan.tried = {rate.learning_rate: score for rate, score in zip(trial.rates, trial.dev, strict=True)}
         if trial.edge:
             logger.warning(at_the_edge(trial.edge, trial.rate.learning_rate, plan.tried))
@@ -208,15 +207,15 @@ def _steps(ready: Ready, folder: Path, resume: bool, report: Progress) -> Outcom
     """Train with Trainer, from the last whole checkpoint where there is one."""
     plan, settings, has_dev = ready.plan, ready.plan.settings, ready.dev is not None
     head = plan.encoder.model.heads[plan.task.name]
-    if settings.compile:
+    if settings.machine.compile:
         for fusion in (module for module in plan.model.modules() if isinstance(module, Fusion)):
             fusion.compile(dynamic=True)
-    total = settings.steps(len(ready.train.rows))
-    every, rows = settings.every, len(ready.train.rows)
+    total = settings.steps.total(len(ready.train.rows))
+    every, rows = settings.steps.every, len(ready.train.rows)
     if every is None and (between := epochs_between(settings, rows, plateau=False)) > 1:
         every = between * steps_of_epoch(settings, rows)
     if every is not None:  # one evaluation there must be
-        settings = replace(settings, every=min(every, total))
+        settings = settings.changed(every=min(every, total))
     args = training_arguments(settings, folder, has_dev=has_dev, find_unused=max(head.indices) < head.num_layers)
     checkpoint = last_checkpoint(folder, resume)
     state = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")) if checkpoint else TrainerState()
@@ -231,7 +230,7 @@ def _steps(ready: Ready, folder: Path, resume: bool, report: Progress) -> Outcom
         dev=ready.dev,
         on_step=lambda done: report("Training", done, total),
     )
-    if checkpoint and patience_is_over(state, settings.patience):
+    if checkpoint and patience_is_over(state, settings.steps.patience):
         trainer.state = state
         trainer._load_best_model()
     else:

@@ -1,7 +1,7 @@
-"""The options of a training, checked and filled in."""
+"""The options of a training, checked and filled in: of the head, the text, the steps and the machine."""
 
 import difflib
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from dlfa_adapters.ground.errors import ConfigError
@@ -12,15 +12,13 @@ from dlfa_adapters.tuning import Tuning
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How to train. What is None is filled in by `resolve`, from the tuning's defaults and the machine.
+class HeadOptions:
+    """Which head is trained.
 
     Attributes:
         fusion: See `make_fusion`.
         fuse_layer: A layer or several; None: the task's default, scaled to the depth of the encoder; `auto`: chosen
             before the training, see `auto_layer.choose_layer`.
-        parallel: With `fuse_layer="auto"`: a file of sentences and their translations, to choose by.
-        target_text: With `fuse_layer="auto"`: a file of text in a target language, to choose by.
         gate: See `DLFA`.
         reduction: See `AIF`.
         branches: See `AIF`.
@@ -31,8 +29,49 @@ class Settings:
             `features` that is the feature-based model of Wu and Dredze 2019, trained with their schedule.
         lstm_hidden: See `BiLSTM`.
         lstm_dropout: See `BiLSTM`.
+    """
+
+    fusion: str = "dlfa"
+    fuse_layer: tuple[int, ...] | Literal["auto"] | None = None
+    gate: str | None = None
+    reduction: float = 4
+    branches: str = "both"
+    norm: str = "batch"
+    init: str = "kaiming"
+    pooling: str = "first"
+    classifier: str = "linear"
+    lstm_hidden: int = 256
+    lstm_dropout: float = 0.1
+
+    def as_keywords(self) -> dict[str, Any]:
+        """What `add_dlfa_head` takes."""
+        layers = self.fuse_layer
+        one = isinstance(layers, tuple) and len(layers) == 1
+        return {**_flat(self), "fuse_layer": layers[0] if one and layers else layers}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """How text is cut, and text to choose a layer by.
+
+    Attributes:
         max_length: Most pieces of a window or text.
         context: Pieces that neighbouring windows share.
+        parallel: With `fuse_layer="auto"`: a file of sentences and their translations, to choose by.
+        target_text: With `fuse_layer="auto"`: a file of text in a target language, to choose by.
+    """
+
+    max_length: int = 128
+    context: int = 64
+    parallel: str | None = None
+    target_text: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepOptions:
+    """How long, at which rates and in which order a head learns.
+
+    Attributes:
         epochs: Passes over the training data.
         max_steps: Stop after so many steps; it overrides `epochs`.
         min_steps: Least steps in all: where `epochs` are fewer, there are more of them, see `least_steps`. Default: the
@@ -43,8 +82,6 @@ class Settings:
             that is best on source dev is taken. Default: the tuning's, where no rate is given.
         learning_rates: In a sweep of fine-tuned encoders: likewise, for everything but the head.
         batch_size: Items in a step, over all processes and accumulated batches.
-        micro_batch_size: Items that a process runs at once; smaller ones take less memory and give the same gradients,
-            up to the statistics of batch norm.
         weight_decay: Of AdamW; biases and norms have none.
         warmup: Share of the steps in which the learning rate rises; it then falls linearly to zero.
         max_grad_norm: Gradients are scaled down to this norm.
@@ -53,28 +90,9 @@ class Settings:
             below the best one; 0: the best one.
         every: Evaluate and write a checkpoint every so many steps; None: after each epoch, or where there are many of
             them after every few, see `epochs_between`.
-        precision: `fp32`, `bf16` or `fp16`.
-        gradient_checkpointing: Compute activations again in the backward pass: less memory, a third more time.
-        compile: Use `torch.compile` for the fusion; all of a model of adapters would take minutes.
-        report_to: Where curves go, as for Transformers: `none`, `tensorboard`, `wandb`.
         seed: Of first weights, order of batches, and dropout.
     """
 
-    fusion: str = "dlfa"
-    fuse_layer: tuple[int, ...] | Literal["auto"] | None = None
-    parallel: str | None = None
-    target_text: str | None = None
-    gate: str | None = None
-    reduction: float = 4
-    branches: str = "both"
-    norm: str = "batch"
-    init: str = "kaiming"
-    pooling: str = "first"
-    classifier: str = "linear"
-    lstm_hidden: int = 256
-    lstm_dropout: float = 0.1
-    max_length: int = 128
-    context: int = 64
     epochs: int | None = None
     max_steps: int = -1
     min_steps: int | None = None
@@ -83,37 +101,86 @@ class Settings:
     head_learning_rates: tuple[float, ...] | None = None
     learning_rates: tuple[float, ...] | None = None
     batch_size: int = 32
-    micro_batch_size: int | None = None
     weight_decay: float = 0.01
     warmup: float = 0.1
     max_grad_norm: float = 1.0
     patience: int = 0
     within: float = 0.0
     every: int | None = None
+    seed: int = 0
+
+    def total(self, rows: int) -> int:
+        """Steps in all, of a training on so many rows."""
+        return self.max_steps if self.max_steps > 0 else -(-rows // self.batch_size) * (self.epochs or 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineOptions:
+    """How the machine is used; nothing of it changes what is learnt, up to rounding.
+
+    Attributes:
+        micro_batch_size: Items that a process runs at once; smaller ones take less memory and give the same gradients,
+            up to the statistics of batch norm.
+        precision: `fp32`, `bf16` or `fp16`.
+        gradient_checkpointing: Compute activations again in the backward pass: less memory, a third more time.
+        compile: Use `torch.compile` for the fusion; all of a model of adapters would take minutes.
+        report_to: Where curves go, as for Transformers: `none`, `tensorboard`, `wandb`.
+    """
+
+    micro_batch_size: int | None = None
     precision: str | None = None
     gradient_checkpointing: bool = False
     compile: bool = False
     report_to: str = "none"
-    seed: int = 0
 
-    def head_options(self) -> dict[str, Any]:
-        """What `add_dlfa_head` takes of them."""
-        names = (
-            "fusion", "gate", "reduction", "branches", "norm", "init", "pooling",
-            "classifier", "lstm_hidden", "lstm_dropout",
-        )  # fmt: skip
-        layers = (
-            self.fuse_layer[0] if isinstance(self.fuse_layer, tuple) and len(self.fuse_layer) == 1 else self.fuse_layer
-        )
-        return {"fuse_layer": layers, **{name: getattr(self, name) for name in names}}
 
-    def steps(self, rows: int) -> int:
-        """Steps in all, of a training on so many rows."""
-        return self.max_steps if self.max_steps > 0 else -(-rows // self.batch_size) * (self.epochs or 1)
+@dataclass(frozen=True)
+class Settings:
+    """How to train. What is None is filled in by `resolve`, from the tuning's defaults and the machine.
+
+    Attributes:
+        head: Which head.
+        text: How text is cut.
+        steps: How it learns.
+        machine: How the machine is used.
+    """
+
+    head: HeadOptions = field(default_factory=HeadOptions)
+    text: TextOptions = field(default_factory=TextOptions)
+    steps: StepOptions = field(default_factory=StepOptions)
+    machine: MachineOptions = field(default_factory=MachineOptions)
+
+    def changed(self, **options: Any) -> "Settings":
+        """The same with other values of some options, by name."""
+        parts = {}
+        for part in fields(self):
+            own = getattr(self, part.name)
+            parts[part.name] = replace(own, **{name: options.pop(name) for name in _flat(own) if name in options})
+        if options:
+            raise ConfigError(f"There is no training option {next(iter(options))!r}.")
+        return Settings(**parts)
 
     def as_dict(self) -> dict[str, Any]:
         """For a JSON file; `make_settings(**settings)` reads it again."""
-        return asdict(self)
+        flat = {name: value for part in fields(self) for name, value in _flat(getattr(self, part.name)).items()}
+        for name, before in _STANDS_BEHIND.items():
+            value, names = flat.pop(name), list(flat)
+            at = names.index(before) + 1
+            flat = {**{n: flat[n] for n in names[:at]}, name: value, **{n: flat[n] for n in names[at:]}}
+        return flat
+
+
+_STANDS_BEHIND = {
+    "parallel": "fuse_layer",
+    "target_text": "parallel",
+    "micro_batch_size": "batch_size",
+    "seed": "report_to",
+}
+"""The order of saved settings, where it is not that of the four parts."""
+
+
+def _flat(part: Any) -> dict[str, Any]:
+    return {each.name: getattr(part, each.name) for each in fields(part)}
 
 
 def make_settings(**options: Any) -> Settings:
@@ -122,7 +189,7 @@ def make_settings(**options: Any) -> Settings:
     Raises:
         ConfigError: If there is no option of that name, or a value cannot work.
     """
-    known = [field.name for field in fields(Settings)]
+    known = list(Settings().as_dict())
     for name in options:
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)
@@ -137,11 +204,12 @@ def make_settings(**options: Any) -> Settings:
         raise ConfigError(f"fuse_layer must be a layer, several, or auto; got {layer!r}.")
     elif layer is not None and layer != "auto":
         options["fuse_layer"] = tuple(layer)
-    settings = Settings(**several_rates(options))
-    if (settings.parallel or settings.target_text) and settings.fuse_layer != "auto":
+    settings = Settings().changed(**several_rates(options))
+    if (settings.text.parallel or settings.text.target_text) and settings.head.fuse_layer != "auto":
         raise ConfigError("--parallel and --target-text choose the layer of --fuse-layer auto; type that too.")
-    check_ranges(settings)
-    check_choices(settings)
+    flat = settings.as_dict()
+    check_ranges(flat)
+    check_choices(flat)
     return settings
 
 
@@ -154,28 +222,28 @@ def resolve(settings: Settings, tuning: Tuning) -> Settings:
     import torch
 
     gpu = torch.cuda.is_available()
-    if settings.precision == "fp16" and not gpu:
+    head, steps, machine = settings.head, settings.steps, settings.machine
+    if machine.precision == "fp16" and not gpu:
         raise ConfigError("precision fp16 needs a GPU; type --precision bf16 or fp32.")
-    if tuning.on_states and settings.precision not in (None, "fp32"):
+    if tuning.on_states and machine.precision not in (None, "fp32"):
         raise ConfigError("--tuning features computes in fp32; leave --precision out.")
-    if settings.within and (not tuning.on_states or settings.classifier != "linear"):
+    if steps.within and (not tuning.on_states or head.classifier != "linear"):
         raise ConfigError("--within needs --tuning features with a linear classifier; leave it out.")
-    defaults, given_rate = tuning.defaults_for(settings.classifier), settings.learning_rate
+    defaults, given_rate = tuning.defaults_for(head.classifier), steps.learning_rate
     head_rate = given_rate if given_rate and defaults.head_learning_rate == defaults.learning_rate else None
     bf16 = gpu and torch.cuda.is_bf16_supported() and not tuning.on_states
-    share = settings.batch_size // world_size()
-    least = 0 if settings.epochs is not None or settings.max_steps > 0 else defaults.min_steps
-    resolved = replace(
-        settings,
-        gate=settings.gate or defaults.gate,
-        epochs=settings.epochs or defaults.epochs,
-        min_steps=least if settings.min_steps is None else settings.min_steps,
+    share = steps.batch_size // world_size()
+    least = 0 if steps.epochs is not None or steps.max_steps > 0 else defaults.min_steps
+    resolved = settings.changed(
+        gate=head.gate or defaults.gate,
+        epochs=steps.epochs or defaults.epochs,
+        min_steps=least if steps.min_steps is None else steps.min_steps,
         learning_rate=given_rate or defaults.learning_rate,
-        head_learning_rate=settings.head_learning_rate or head_rate or defaults.head_learning_rate,
-        head_learning_rates=rates_to_try(settings, defaults),
-        learning_rates=settings.learning_rates or (),
-        micro_batch_size=settings.micro_batch_size or max(1, share),
-        precision=settings.precision or ("bf16" if bf16 else "fp32"),
+        head_learning_rate=steps.head_learning_rate or head_rate or defaults.head_learning_rate,
+        head_learning_rates=rates_to_try(steps, defaults),
+        learning_rates=steps.learning_rates or (),
+        micro_batch_size=machine.micro_batch_size or max(1, share),
+        precision=machine.precision or ("bf16" if bf16 else "fp32"),
     )
     accumulation_steps(resolved)
     return resolved
@@ -187,10 +255,11 @@ def accumulation_steps(settings: Settings) -> int:
     Raises:
         ConfigError: If the batch is no multiple of what all processes run at once.
     """
-    at_once = (settings.micro_batch_size or settings.batch_size) * world_size()
-    if settings.batch_size % at_once:
+    batch, micro = settings.steps.batch_size, settings.machine.micro_batch_size
+    at_once = (micro or batch) * world_size()
+    if batch % at_once:
         raise ConfigError(
-            f"The batch of {settings.batch_size} cannot be divided among {world_size()} processes with "
-            f"{settings.micro_batch_size} items each at once; type e.g. --batch-size {at_once}."
+            f"The batch of {batch} cannot be divided among {world_size()} processes with {micro} items each at once; "
+            f"type e.g. --batch-size {at_once}."
         )
-    return settings.batch_size // at_once
+    return batch // at_once

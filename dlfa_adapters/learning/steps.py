@@ -1,7 +1,5 @@
 """How long a training is, and how often it is judged: small data get more epochs, and many short ones fewer looks."""
 
-from dataclasses import replace
-
 from dlfa_adapters.learning.settings import Settings
 
 MOST_EVALUATIONS = 25
@@ -19,12 +17,12 @@ def least_steps(settings: Settings, rows: int, *, plateau: bool) -> Settings:
         rows: Rows of the training data.
         plateau: Whether the rate is halved where dev stands still; `epochs` are then a limit, which moves along.
     """
-    if settings.max_steps > 0 or not settings.min_steps or not rows:
+    if settings.steps.max_steps > 0 or not settings.steps.min_steps or not rows:
         return settings
-    one, epochs = steps_of_epoch(settings, rows), settings.epochs or 1
+    one, epochs = steps_of_epoch(settings, rows), settings.steps.epochs or 1
     if plateau:
-        return replace(settings, epochs=epochs * epochs_between(settings, rows, plateau=True))
-    return replace(settings, epochs=max(epochs, -(-settings.min_steps // one)))
+        return settings.changed(epochs=epochs * epochs_between(settings, rows, plateau=True))
+    return settings.changed(epochs=max(epochs, -(-settings.steps.min_steps // one)))
 
 
 def epochs_between(settings: Settings, rows: int, *, plateau: bool) -> int:
@@ -37,16 +35,16 @@ def epochs_between(settings: Settings, rows: int, *, plateau: bool) -> int:
         rows: Rows of the training data.
         plateau: See `least_steps`.
     """
-    if not settings.min_steps or settings.max_steps > 0:
+    if not settings.steps.min_steps or settings.steps.max_steps > 0:
         return 1
     if plateau:
-        return -(-settings.min_steps // (_HALVINGS * steps_of_epoch(settings, rows)))
-    return -(-(settings.epochs or 1) // MOST_EVALUATIONS)
+        return -(-settings.steps.min_steps // (_HALVINGS * steps_of_epoch(settings, rows)))
+    return -(-(settings.steps.epochs or 1) // MOST_EVALUATIONS)
 
 
 def steps_of_epoch(settings: Settings, rows: int) -> int:
     """Steps of an epoch of so many rows."""
-    return -(-rows // settings.batch_size)
+    return -(-rows // settings.steps.batch_size)
 
 
 def told(before: Settings, after: Settings, rows: int, items: str, *, plateau: bool) -> list[str]:
@@ -59,17 +57,17 @@ def told(before: Settings, after: Settings, rows: int, items: str, *, plateau: b
         items: How many items of which kind, in words.
         plateau: See `least_steps`.
     """
-    if after.epochs == before.epochs:
+    if after.steps.epochs == before.steps.epochs:
         return []
     if plateau:
         every = epochs_between(after, rows, plateau=True)
         return [
-            f"{items}, batch {after.batch_size}: dev is read every {every} epochs, so that the rate is not halved to "
-            f"its end before {after.min_steps} steps; --min-steps 0 reads it after each."
+            f"{items}, batch {after.steps.batch_size}: dev is read every {every} epochs, so that the rate is not "
+            f"halved to its end before {after.steps.min_steps} steps; --min-steps 0 reads it after each."
         ]
     return [
-        f"{items}, batch {after.batch_size}: {after.epochs} epochs for {after.steps(rows)} steps instead of "
-        f"{before.epochs}; --epochs N or --min-steps N says otherwise."
+        f"{items}, batch {after.steps.batch_size}: {after.steps.epochs} epochs for {after.steps.total(rows)} steps "
+        f"instead of {before.steps.epochs}; --epochs N or --min-steps N says otherwise."
     ]
 
 
@@ -81,9 +79,9 @@ def few_steps(settings: Settings, rows: int) -> str | None:
         rows: Rows of the training data.
     """
     longer = least_steps(settings, rows, plateau=False)
-    if longer.epochs == settings.epochs:
+    if longer.steps.epochs == settings.steps.epochs:
         return None
     return (
-        f"{settings.steps(rows)} steps may be too few to tell heads apart: dlfa train would take {longer.steps(rows)}; "
-        f"type --epochs {longer.epochs}."
+        f"{settings.steps.total(rows)} steps may be too few to tell heads apart: dlfa train would take "
+        f"{longer.steps.total(rows)}; type --epochs {longer.steps.epochs}."
     )

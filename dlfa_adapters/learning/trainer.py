@@ -69,7 +69,7 @@ class TrainingMixin:
                 set(self.get_decay_parameter_names(self.model)),
                 weight_decay=self.args.weight_decay,
                 learning_rate=self.args.learning_rate,
-                head_learning_rate=self.settings.head_learning_rate,
+                head_learning_rate=self.settings.steps.head_learning_rate,
             )
             make, options = Trainer.get_optimizer_cls_and_kwargs(self.args, self.model)
             self.optimizer = make(groups, **options)
@@ -102,7 +102,7 @@ class TrainingMixin:
 
     def _get_train_sampler(self: Any, train_dataset: Any = None) -> SameLengthSampler:
         lengths = [len(row.input_ids) for row in train_dataset or self.train_dataset]
-        return SameLengthSampler(lengths, self.settings.batch_size, self.settings.seed)
+        return SameLengthSampler(lengths, self.settings.steps.batch_size, self.settings.steps.seed)
 
     def _save_checkpoint(self: Any, model: Any, trial: Any) -> None:
         folder = Path(self.args.output_dir)
@@ -154,7 +154,7 @@ class _EachStep(TrainerCallback):
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Stop when the patience is over."""
-        if patience_is_over(state, self.settings.patience):
+        if patience_is_over(state, self.settings.steps.patience):
             control.should_training_stop = True
 
 

@@ -59,14 +59,14 @@ def _advice(plan: Plan, outcome: Outcome) -> str | None:
 
 def _may_end_itself(plan: Plan) -> bool:
     """Whether the training ends when dev stands still, whatever was planned."""
-    lstm = plan.tuning.on_states and plan.settings.classifier == "bilstm"
-    return lstm or plan.settings.patience > 0
+    lstm = plan.tuning.on_states and plan.settings.head.classifier == "bilstm"
+    return lstm or plan.settings.steps.patience > 0
 
 
 def _longer(plan: Plan) -> str:
     """Twice the training, or as many steps as are the tuning's least, as it is typed."""
-    settings, least = plan.settings, plan.tuning.defaults_for(plan.settings.classifier).min_steps
-    if settings.max_steps > 0:
-        return f"--max-steps {max(2 * settings.max_steps, least)}"
-    epochs = settings.epochs or 1
+    settings, least = plan.settings, plan.tuning.defaults_for(plan.settings.head.classifier).min_steps
+    if settings.steps.max_steps > 0:
+        return f"--max-steps {max(2 * settings.steps.max_steps, least)}"
+    epochs = settings.steps.epochs or 1
     return f"--epochs {max(2 * epochs, -(-least * epochs // max(1, plan.steps)))}"

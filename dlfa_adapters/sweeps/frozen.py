@@ -72,7 +72,7 @@ def frozen_sweep(
     if missing:
         data = _states(prepared, folder / STATES, state_budget, note, report)
         specs = [prepared.specs[number] for number in missing]
-        choices = Choices(files, pairs(prepared.settings, frozen=True), prepared.settings.seed)
+        choices = Choices(files, pairs(prepared.settings, frozen=True), prepared.settings.steps.seed)
         _try(prepared, choices, specs, data, folder, report)
         jobs = [Job(spec, choices.of(spec).rates) for spec in specs]
         checkpoint = _checkpoint(prepared, jobs, folder)
@@ -118,7 +118,7 @@ def trained_head(prepared: Prepared, row: SweepRow) -> TrainedHead:
 
 def _check(prepared: Prepared) -> None:
     settings = prepared.settings
-    if settings.pooling != "first" or settings.classifier != "linear":
+    if settings.head.pooling != "first" or settings.head.classifier != "linear":
         raise ConfigError(
             "A sweep of a frozen encoder reads words at their first piece and has a linear classifier; "
             "leave --pooling and --classifier out, or name another --tuning."
@@ -171,7 +171,7 @@ def _try(
 
 
 def _rate(prepared: Prepared, pair: Pair) -> Rate:
-    return Rate(pair.head, prepared.settings.weight_decay)
+    return Rate(pair.head, prepared.settings.steps.weight_decay)
 
 
 def _weights(folder: Path, key: str) -> Path:

@@ -6,7 +6,7 @@ import torch
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning import plateau
 from dlfa_adapters.learning.finite import NotFiniteError
-from dlfa_adapters.learning.settings import Settings, resolve
+from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.predict.load import load_run
 from dlfa_adapters.tuning import get_tuning
 
@@ -52,10 +52,10 @@ def by_epoch(seen):
 
 
 def test_defaults_are_those_of_the_paper():
-    settings = resolve(Settings(classifier="bilstm"), get_tuning("features"))
-    assert (settings.head_learning_rate, plateau.LOWEST_RATE) == (1e-3, 1e-5)
-    assert resolve(Settings(), get_tuning("features")).head_learning_rate == 3e-3
-    assert resolve(Settings(classifier="bilstm"), get_tuning("full")).head_learning_rate == 2e-5
+    settings = resolve(make_settings(classifier="bilstm"), get_tuning("features"))
+    assert (settings.steps.head_learning_rate, plateau.LOWEST_RATE) == (1e-3, 1e-5)
+    assert resolve(make_settings(), get_tuning("features")).steps.head_learning_rate == 3e-3
+    assert resolve(make_settings(classifier="bilstm"), get_tuning("full")).steps.head_learning_rate == 2e-5
 
 
 def test_the_rate_is_halved_where_the_loss_on_dev_stands_still(rates, start, tmp_path):

@@ -14,7 +14,7 @@ import torch
 
 import dlfa_adapters.learning.trainer as trainer_module
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.learning.settings import Settings, resolve
+from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.tuning import get_tuning
 
 CASES = {
@@ -109,10 +109,10 @@ def test_gradients_and_buffers_of_one_process(case, two_processes, without_dropo
 def test_the_batch_is_divided(monkeypatch):
     for processes, micro, expected in ((1, None, 32), (2, None, 16), (4, 2, 2)):
         monkeypatch.setenv("WORLD_SIZE", str(processes))
-        assert resolve(Settings(micro_batch_size=micro), get_tuning("full")).micro_batch_size == expected
+        assert resolve(make_settings(micro_batch_size=micro), get_tuning("full")).machine.micro_batch_size == expected
     monkeypatch.setenv("WORLD_SIZE", "3")
     with pytest.raises(ConfigError, match="batch of 32 cannot be divided among 3 processes with 10 items"):
-        resolve(Settings(), get_tuning("full"))
+        resolve(make_settings(), get_tuning("full"))
 
 
 def test_features_run_in_one_process(monkeypatch, start, tmp_path):

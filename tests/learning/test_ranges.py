@@ -4,7 +4,7 @@ import pytest
 
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.learning.ranges import RANGES
-from dlfa_adapters.learning.settings import Settings, make_settings
+from dlfa_adapters.learning.settings import make_settings
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_a_number_out_of_its_range(name, value):
 
 
 def test_ranges_are_of_options_that_there_are():
-    assert set(RANGES) <= set(Settings().as_dict())
+    assert set(RANGES) <= set(make_settings().as_dict())
     make_settings(learning_rate=1e-30, warmup=1, weight_decay=0, seed=2**32 - 1)
 
 
@@ -34,7 +34,7 @@ def test_where_curves_go(monkeypatch):
     monkeypatch.setattr(transformers.integrations, "get_available_reporting_integrations", lambda: ["wandb"])
     with pytest.raises(MissingExtraError, match="pip install tensorboard"):
         make_settings(report_to="tensorboard")
-    assert make_settings(report_to="wandb").report_to == "wandb"
+    assert make_settings(report_to="wandb").machine.report_to == "wandb"
 
 
 def test_what_frozen_states_have_no_use_for_is_told(start, tmp_path):

@@ -9,7 +9,7 @@ import torch
 from dlfa_adapters.learning import plateau, resume_training
 from dlfa_adapters.learning.checkpoints import has_plan
 from dlfa_adapters.learning.dataset import Examples
-from dlfa_adapters.learning.settings import Settings, resolve
+from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.learning.steps import MOST_EVALUATIONS, epochs_between, least_steps
 from dlfa_adapters.tuning import TUNINGS, get_tuning
 
@@ -30,26 +30,28 @@ SMALL = {"epochs": None, "fuse_layer": 2}  # two steps in each epoch, of four it
     ],
 )
 def test_how_many_epochs(options, rows, epochs, steps):
-    settings = least_steps(resolve(Settings(**options), get_tuning("features")), rows, plateau=False)
-    assert (settings.epochs, settings.steps(rows)) == (epochs, steps)
-    assert settings.min_steps == options.get("min_steps", 0 if options else 500)
-    again = least_steps(resolve(Settings(**settings.as_dict()), get_tuning("features")), rows, plateau=False)
+    settings = least_steps(resolve(make_settings(**options), get_tuning("features")), rows, plateau=False)
+    assert (settings.steps.epochs, settings.steps.total(rows)) == (epochs, steps)
+    assert settings.steps.min_steps == options.get("min_steps", 0 if options else 500)
+    again = least_steps(resolve(make_settings(**settings.as_dict()), get_tuning("features")), rows, plateau=False)
     assert again == settings  # what a run says of itself gives the same training
 
 
 @pytest.mark.parametrize("name", TUNINGS)
 def test_every_tuning_has_a_least_number_of_steps(name):
     argument = {"freeze": "freeze:2", "stack": "stack:somewhere"}.get(name, name)
-    settings = resolve(Settings(), get_tuning(argument))
-    assert least_steps(settings, 84, plateau=False).steps(84) >= 500
+    settings = resolve(make_settings(), get_tuning(argument))
+    assert least_steps(settings, 84, plateau=False).steps.total(84) >= 500
 
 
 def test_dev_is_read_a_few_times_however_short_the_epochs():
     for epochs, rows in ((500, 32), (167, 84), (26, 600)):
-        settings = resolve(Settings(min_steps=1, epochs=epochs), get_tuning("full"))
+        settings = resolve(make_settings(min_steps=1, epochs=epochs), get_tuning("full"))
         between = epochs_between(settings, rows, plateau=False)
         assert MOST_EVALUATIONS / 2 <= -(-epochs // between) <= MOST_EVALUATIONS
-    assert epochs_between(resolve(Settings(epochs=100), get_tuning("full")), 84, plateau=False) == 1  # as was asked
+    assert (
+        epochs_between(resolve(make_settings(epochs=100), get_tuning("full")), 84, plateau=False) == 1
+    )  # as was asked
 
 
 @pytest.mark.parametrize("tuning", ["features", "lora"])

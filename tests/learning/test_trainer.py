@@ -12,7 +12,7 @@ from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.learning import train
 from dlfa_adapters.learning.dataset import SameLengthSampler
 from dlfa_adapters.learning.finite import NotFiniteError
-from dlfa_adapters.learning.settings import Settings, make_settings, resolve
+from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.tuning import get_tuning
 
 
@@ -79,15 +79,16 @@ def test_rates_of_head_and_encoder(tuning, start, trainers, tmp_path):
 
 
 def test_the_defaults_are_those_of_the_paper_and_of_the_table():
-    paper = resolve(Settings(), get_tuning("full"))
-    assert (paper.learning_rate, paper.head_learning_rate, paper.batch_size, paper.epochs) == (2e-5, 2e-5, 32, 5)
-    assert paper.gate == "product"
-    lora = resolve(Settings(), get_tuning("lora"))
-    assert (lora.learning_rate, lora.head_learning_rate) == (5e-4, 3e-3)
-    given = resolve(Settings(learning_rate=3e-5), get_tuning("full"))
-    assert given.head_learning_rate == 3e-5  # one rate for all, unless a second one is given
-    assert resolve(Settings(learning_rate=3e-5), get_tuning("lora")).head_learning_rate == 3e-3
-    assert resolve(Settings(head_learning_rate=1e-3), get_tuning("full")).head_learning_rate == 1e-3
+    paper = resolve(make_settings(), get_tuning("full"))
+    steps = paper.steps
+    assert (steps.learning_rate, steps.head_learning_rate, steps.batch_size, steps.epochs) == (2e-5, 2e-5, 32, 5)
+    assert paper.head.gate == "product"
+    lora = resolve(make_settings(), get_tuning("lora"))
+    assert (lora.steps.learning_rate, lora.steps.head_learning_rate) == (5e-4, 3e-3)
+    given = resolve(make_settings(learning_rate=3e-5), get_tuning("full"))
+    assert given.steps.head_learning_rate == 3e-5  # one rate for all, unless a second one is given
+    assert resolve(make_settings(learning_rate=3e-5), get_tuning("lora")).steps.head_learning_rate == 3e-3
+    assert resolve(make_settings(head_learning_rate=1e-3), get_tuning("full")).steps.head_learning_rate == 1e-3
 
 
 def test_frozen_parts_stay_in_eval_mode(start, monkeypatch, tmp_path):

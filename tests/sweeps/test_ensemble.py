@@ -161,9 +161,8 @@ def test_heads_of_one_architecture_need_not_be_neighbours(sweep):
 
 
 def test_clipping_changes_the_result(sweep, together):
-    from dataclasses import replace
 
-    [free] = trained(sweep, SPECS[:1], replace(sweep.settings, max_grad_norm=0.0), pairs=PAIRS[:1])[0]
+    [free] = trained(sweep, SPECS[:1], sweep.settings.changed(max_grad_norm=0.0), pairs=PAIRS[:1])[0]
     moved = free.state_dict["classifier.weight"] - together[0].state_dict["classifier.weight"]
     assert moved.abs().max() > 1e-3
 
@@ -198,9 +197,8 @@ def test_words_are_read_where_the_examples_say(pooling, sweep):
 
 
 def test_max_steps_end_within_an_epoch(sweep):
-    from dataclasses import replace
 
-    settings = replace(sweep.settings, max_steps=3)
+    settings = sweep.settings.changed(max_steps=3)
     assert [len(batches) for batches in _epochs([5] * 8, settings)] == [2, 1]
     assert rates(settings, 8).steps == 3
 

@@ -85,11 +85,12 @@ def test_a_last_epoch_that_is_cut_short_is_one_too(still, tmp_path):
 
 def test_one_by_itself_has_no_more_steps_than_the_others(still, tmp_path):
     sweep = prepared(still, tmp_path / "out", epochs=None)
-    assert sweep.settings.min_steps > sweep.settings.steps(len(sweep.train.rows))  # a training would have as many
+    steps = sweep.settings.steps
+    assert steps.min_steps > steps.total(len(sweep.train.rows))  # a training would have as many
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "why_not_stackable", lambda model: "because")
         [row] = finetuned_sweep(dataclasses.replace(sweep, specs=sweep.specs[:1]), tmp_path)
-    assert len(row.dev) == len(row.languages["de"]) == sweep.settings.epochs
+    assert len(row.dev) == len(row.languages["de"]) == sweep.settings.steps.epochs
 
 
 TRIED = {"learning_rate": None, "learning_rates": (1e-2, 1e-6), "head_learning_rates": (3e-2, 1e-2)}
@@ -172,7 +173,7 @@ def test_what_is_finished_is_not_trained_again(one_seed, first_rows, tmp_path, m
     trained.clear()
     finetuned_sweep(one_seed, tmp_path)
     assert trained == []
-    changed = dataclasses.replace(one_seed, settings=dataclasses.replace(one_seed.settings, learning_rate=1e-3))
+    changed = dataclasses.replace(one_seed, settings=one_seed.settings.changed(learning_rate=1e-3))
     finetuned_sweep(changed, tmp_path, at_once=3)
     assert len(trained) == 3
 
@@ -219,7 +220,7 @@ def test_a_run_by_itself_that_diverges_is_named_too(still, tmp_path):
 
 @pytest.mark.parametrize("options", [{"every": 2}, {"patience": 1}])
 def test_evaluations_within_epochs_are_refused(options, sweep, tmp_path):
-    changed = dataclasses.replace(sweep, settings=dataclasses.replace(sweep.settings, **options))
+    changed = dataclasses.replace(sweep, settings=sweep.settings.changed(**options))
     with pytest.raises(ConfigError, match="leave --every and --patience out"):
         finetuned_sweep(changed, tmp_path)
 

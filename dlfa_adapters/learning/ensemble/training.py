@@ -67,7 +67,7 @@ def train_ensemble(
     optimizer = EnsembleOptimizer(ensemble, how)
     for epoch, steps in enumerate(_epochs(train.lengths, settings), 1):
         for batch in train.batches(steps):
-            with in_precision(ensemble.device, str(settings.precision)):
+            with in_precision(ensemble.device, str(settings.machine.precision)):
                 losses = ensemble.losses(batch)
             losses.sum().backward()
             optimizer.step(losses.detach())
@@ -81,21 +81,21 @@ def train_ensemble(
 
 def rates(settings: Settings, rows: int) -> Rates:
     """What the settings mean for so many rows."""
-    steps = settings.steps(rows)
+    steps = settings.steps.total(rows)
     return Rates(
-        learning_rate=settings.learning_rate or 0.0,
-        head_learning_rate=settings.head_learning_rate or 0.0,
-        weight_decay=settings.weight_decay,
-        max_grad_norm=settings.max_grad_norm,
+        learning_rate=settings.steps.learning_rate or 0.0,
+        head_learning_rate=settings.steps.head_learning_rate or 0.0,
+        weight_decay=settings.steps.weight_decay,
+        max_grad_norm=settings.steps.max_grad_norm,
         steps=steps,
-        warmup_steps=math.ceil(steps * settings.warmup),
+        warmup_steps=math.ceil(steps * settings.steps.warmup),
     )
 
 
 def _epochs(lengths: list[int], settings: Settings) -> Iterator[list[list[int]]]:
     """The batches of each epoch, in the order of `training.train` for the seed of the settings."""
-    sampler = SameLengthSampler(lengths, settings.batch_size, settings.seed)
-    left, epoch, size = settings.steps(len(lengths)), 0, settings.batch_size
+    sampler = SameLengthSampler(lengths, settings.steps.batch_size, settings.steps.seed)
+    left, epoch, size = settings.steps.total(len(lengths)), 0, settings.steps.batch_size
     while left > 0:
         sampler.set_epoch(epoch)
         order = list(sampler)
@@ -117,7 +117,7 @@ def _after_epoch(
 
     def ask(questions: Questions, losses: Tensor | None = None) -> tuple[Tensor, list[float]]:
         logits_of = partial(ensemble.logits, training=False)
-        return questions.score(questions.ask(len(ensemble), logits_of, str(settings.precision), losses))
+        return questions.score(questions.ask(len(ensemble), logits_of, str(settings.machine.precision), losses))
 
     dev_losses = torch.zeros(len(ensemble), device=ensemble.device)
     _, scores = ask(dev, dev_losses)
@@ -129,6 +129,6 @@ def _after_epoch(
             counts = {name: by_member[member].clone() for name, (by_member, _) in found.items()}
             return Epoch(epoch, score, ensemble.state_dict(member) if keep_weights else {}, counts, loss)
 
-        model.after_epoch(epoch, score, settings.within, record, loss)
+        model.after_epoch(epoch, score, settings.steps.within, record, loss)
         for name, (_, values) in found.items():
             model.watched.setdefault(name, []).append(values[member])

@@ -40,7 +40,8 @@ class LanguagePlan:
 
     def lines(self) -> list[str]:
         """What is going to be trained, for the screen or a log."""
-        settings, text, adapter = self.settings, self.text, self.tuning.record()
+        text, adapter = self.text, self.tuning.record()
+        steps, cut, machine = self.settings.steps, self.settings.text, self.settings.machine
         trainable, total = trainable_share(self.report)
         without = f", none in block {', '.join(map(str, adapter['leave_out']))}" if adapter["leave_out"] else ""
         where = device_name("no GPU")
@@ -51,8 +52,8 @@ class LanguagePlan:
             f"Text: {', '.join(text['files'])}: {text['paragraphs']:,} paragraphs, {text['held_out']:,} held out; "
             f"{text['pieces']:,} pieces in {text['rows']:,} rows",
             f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
-            f"Steps: {settings.max_steps}, batch {settings.batch_size} x {settings.max_length}, learning rate "
-            f"{settings.learning_rate:g}, decoder {settings.head_learning_rate:g}, {settings.precision}; {where}",
+            f"Steps: {steps.max_steps}, batch {steps.batch_size} x {cut.max_length}, learning rate "
+            f"{steps.learning_rate:g}, decoder {steps.head_learning_rate:g}, {machine.precision}; {where}",
         ]
 
 
@@ -78,7 +79,8 @@ def language_settings(tuning: LanguageTuning, steps: int, options: dict[str, Any
 
 def as_options(settings: Settings) -> dict[str, Any]:
     """What `language_settings` takes again."""
-    return {name: getattr(settings, name) for name in OPTIONS}
+    flat = settings.as_dict()
+    return {name: flat[name] for name in OPTIONS}
 
 
 def check_length(max_length: int, encoder: Encoder) -> None:

@@ -119,13 +119,13 @@ def train_language(
     report("Loading encoder and text", 0, 1)
     encoder = load_encoder(model)
     described = encoder.describe()
-    check_length(settings.max_length, encoder)
+    check_length(settings.text.max_length, encoder)
     tuning.decoder = pretrained_decoder(model, encoder.model.config)
     masked = mask_text(
         files, format, encoder.tokenizer,
-        max_length=settings.max_length, count=steps * settings.batch_size, seed=settings.seed,
+        max_length=settings.text.max_length, count=steps * settings.steps.batch_size, seed=settings.steps.seed,
     )  # fmt: skip
-    set_seed(settings.seed)
+    set_seed(settings.steps.seed)
     tuning.prepare(encoder.model, _DECODER)
     if tuning.decoder is None:
         head = encoder.model.heads[_DECODER]
@@ -179,7 +179,7 @@ def _learn(
     """Train, from the last whole checkpoint where there is one; perplexity before and after, and the seconds."""
     settings, model, pad = plan.settings, plan.encoder.model, plan.encoder.tokenizer.pad_token_id
     args = training_arguments(  # which connects the processes
-        settings, folder, has_dev=False, find_unused=False, compile_model=settings.compile
+        settings, folder, has_dev=False, find_unused=False, compile_model=settings.machine.compile
     )
     checkpoint = last_checkpoint(folder, resume)
     done = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")).global_step if checkpoint else 0
@@ -191,7 +191,7 @@ def _learn(
         pad_token_id=pad,
         train=cast(Any, text),
         dev=None,
-        on_step=lambda step: report("Training", step, settings.max_steps),
+        on_step=lambda step: report("Training", step, settings.steps.max_steps),
     )
 
     def measure(when: str) -> None:
@@ -200,7 +200,7 @@ def _learn(
             measured[when] = perplexity(trainer.bare_model(), text.held_out, pad, lambda n: report(stage, n, rows))
 
     measure("before")
-    report("Training", done, settings.max_steps)
+    report("Training", done, settings.steps.max_steps)
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     measure("after")
     return measured, round(time.monotonic() - began, 1)
@@ -219,7 +219,7 @@ def _write(
         "text": plan.text,
         "perplexity": measured,
         "training": {
-            "steps": plan.settings.max_steps,
+            "steps": plan.settings.steps.max_steps,
             **as_options(plan.settings),
             **training,
             "trainable_parameters": trainable,

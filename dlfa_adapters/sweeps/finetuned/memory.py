@@ -63,8 +63,8 @@ def how_many_at_once(prepared: Prepared, runs: int, device: torch.device, wanted
     each = bytes_per_member(
         model.config,
         prepared.train.rows,
-        batch_size=settings.batch_size,
-        precision=str(settings.precision),
+        batch_size=settings.steps.batch_size,
+        precision=str(settings.machine.precision),
         device=device,
     )
     return max(1, min(runs, int((_SHARE * free - table.numel() * table.element_size()) / each)))

@@ -58,13 +58,13 @@ def finetuned_sweep(
         RunError: If trainings have diverged; the others are kept in the folder.
     """
     settings = prepared.settings
-    if settings.every is not None or settings.patience:
+    if settings.steps.every is not None or settings.steps.patience:
         raise ConfigError("A sweep scores every run after each epoch; leave --every and --patience out.")
     device = own_device()
     if device.type == "cuda":
         torch.cuda.set_device(device)
     files = RowFiles(folder, prepared)
-    choices = Choices(files, pairs(settings, frozen=False), settings.seed)
+    choices = Choices(files, pairs(settings, frozen=False), settings.steps.seed)
     how = _How(prepared, folder, device, at_once, note, progress or (lambda stage, done, total: None))
     attempts = choices.jobs(prepared.specs)
     if attempts:
@@ -197,9 +197,13 @@ def _why_not_stacked(prepared: Prepared) -> str | None:
     settings = prepared.settings
     if prepared.tuning.name != "full":
         return f"only --tuning full is stacked, not {prepared.tuning}"
-    if settings.precision == "fp16" or settings.gradient_checkpointing or settings.classifier != "linear":
+    if (
+        settings.machine.precision == "fp16"
+        or settings.machine.gradient_checkpointing
+        or settings.head.classifier != "linear"
+    ):
         return "fp16, gradient checkpointing and other classifiers than a linear one are not stacked"
-    if settings.micro_batch_size != settings.batch_size:
+    if settings.machine.micro_batch_size != settings.steps.batch_size:
         return "batches that are added up from smaller ones are not stacked"
     return why_not_stackable(prepared.encoder.model)
 

@@ -71,7 +71,7 @@ def train_singly(
     counts = watcher.counts[number - 1] if targets else {}
     return TrainedMember(
         spec,
-        Rate(rates.head, settings.weight_decay),
+        Rate(rates.head, settings.steps.weight_decay),
         scores,
         [math.inf] * len(scores),
         watcher.scores,
@@ -84,7 +84,7 @@ class _Watcher:
 
     def __init__(self, prepared: Prepared, on_step: Callable[[int], None], targets: Mapping[str, Examples]) -> None:
         self.prepared, self.on_step, self.targets = prepared, on_step, targets
-        self.in_epoch = -(-len(prepared.train.rows) // prepared.settings.batch_size)
+        self.in_epoch = -(-len(prepared.train.rows) // prepared.settings.steps.batch_size)
         self.scores: dict[str, list[float]] = {}
         self.counts: list[dict[str, Tensor]] = []
         self._questions: dict[str, Questions] = {}
@@ -112,7 +112,7 @@ class _Watcher:
         model.eval()
         counts = {}
         for language, questions in self._questions.items():
-            ids = questions.ask(1, lambda batch: _logits(model, batch), str(self.prepared.settings.precision))
+            ids = questions.ask(1, lambda batch: _logits(model, batch), str(self.prepared.settings.machine.precision))
             found, [score] = questions.score(ids)
             counts[language] = found[0]
             self.scores.setdefault(language, []).append(score)

@@ -3,7 +3,6 @@
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -116,7 +115,7 @@ class Work:
             asked = prepared.targets if self.stage.targets else {}
             self._targets = {name: Questions(examples, padding, device) for name, examples in asked.items()}
         ensemble = start_ensemble(prepared.encoder.model, specs, prepared.task, rows, padding, device)
-        if prepared.settings.compile:
+        if prepared.settings.machine.compile:
             ensemble.encoder.compile()
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(seed)
@@ -125,7 +124,7 @@ class Work:
                 DeviceRows(rows, padding, device),
                 self._dev,
                 self._targets,
-                replace(prepared.settings, seed=seed),
+                prepared.settings.changed(seed=seed),
                 pairs=[job.rates for job in jobs],
                 on_step=self._steps(len(jobs)),
             )
