@@ -2,52 +2,14 @@
 
 import difflib
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any
 
+from dlfa_adapters.fusion.options import HeadOptions
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.running import world_size
 from dlfa_adapters.learning.ranges import check_choices, check_ranges
 from dlfa_adapters.learning.rates_to_try import rates_to_try, several_rates
 from dlfa_adapters.tuning import Tuning
-
-
-@dataclass(frozen=True, kw_only=True)
-class HeadOptions:
-    """Which head is trained.
-
-    Attributes:
-        fusion: See `make_fusion`.
-        fuse_layer: A layer or several; None: the task's default, scaled to the depth of the encoder; `auto`: chosen
-            before the training, see `auto_layer.choose_layer`.
-        gate: See `DLFA`.
-        reduction: See `AIF`.
-        branches: See `AIF`.
-        norm: See `AIF`.
-        init: See `AIF`.
-        pooling: Which piece carries a word's label: `first`, `last`, `mean`.
-        classifier: `linear`, or `bilstm`: a two-layer bidirectional LSTM between fusion and linear map. With the tuning
-            `features` that is the feature-based model of Wu and Dredze 2019, trained with their schedule.
-        lstm_hidden: See `BiLSTM`.
-        lstm_dropout: See `BiLSTM`.
-    """
-
-    fusion: str = "dlfa"
-    fuse_layer: tuple[int, ...] | Literal["auto"] | None = None
-    gate: str | None = None
-    reduction: float = 4
-    branches: str = "both"
-    norm: str = "batch"
-    init: str = "kaiming"
-    pooling: str = "first"
-    classifier: str = "linear"
-    lstm_hidden: int = 256
-    lstm_dropout: float = 0.1
-
-    def as_keywords(self) -> dict[str, Any]:
-        """What `add_dlfa_head` takes."""
-        layers = self.fuse_layer
-        one = isinstance(layers, tuple) and len(layers) == 1
-        return {**_flat(self), "fuse_layer": layers[0] if one and layers else layers}
 
 
 @dataclass(frozen=True, kw_only=True)
