@@ -1,4 +1,4 @@
-"""Layer fusion: tensors in, tensors out. Imports torch (and jaxtyping, for the shapes) and nothing else, on first use."""
+"""Layer fusion: tensors in, tensors out. Imports torch (and jaxtyping, for the shapes) alone, on first use."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
