@@ -188,7 +188,7 @@ def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]
 
 def announce(screen: "Console", prepared: "Prepared") -> None:
     """Say on stderr what is going to be trained."""
-    settings, names = prepared.settings, list(dict.fromkeys(spec.name for spec in prepared.specs))
+    steps, names = prepared.settings.steps, list(dict.fromkeys(spec.name for spec in prepared.specs))
     items = sum(len(examples.gold) for examples in prepared.targets.values())
     lines = [
         f"Encoder: {prepared.encoder.origin}",
@@ -197,13 +197,8 @@ def announce(screen: "Console", prepared: "Prepared") -> None:
         f"Data: {len(prepared.train.gold):,} items in {', '.join(prepared.sources)}; dev {len(prepared.dev.gold):,}; "
         f"scored: {items:,} in {', '.join(prepared.targets)}",
         *(f"Read: {line}" for line in prepared.taken),
-        f"Steps: {settings.steps.epochs} epochs, batch {settings.steps.batch_size}, {prepared.rates_in_words()}; "
-        "kept: "
-        + (
-            f"the first epoch within {settings.steps.within:g} points of the best"
-            if settings.steps.within
-            else "the best epoch"
-        )
+        f"Steps: {steps.epochs} epochs, batch {steps.batch_size}, {prepared.rates_in_words()}; kept: "
+        + (f"the first epoch within {steps.within:g} points of the best" if steps.within else "the best epoch")
         + " on dev",
     ]
     for line in lines:
