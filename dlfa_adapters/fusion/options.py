@@ -27,14 +27,14 @@ class HeadOptions:
     fusion: str = "dlfa"
     fuse_layer: tuple[int, ...] | Literal["auto"] | None = None
     gate: str | None = None
-    reduction: float = 4
+    reduction: int | float = 4
     branches: str = "both"
     norm: str = "batch"
     init: str = "kaiming"
     pooling: str = "first"
     classifier: str = "linear"
     lstm_hidden: int = 256
-    lstm_dropout: float = 0.1
+    lstm_dropout: int | float = 0.1
 
     def as_keywords(self) -> dict[str, Any]:
         """What `add_dlfa_head` takes."""
