@@ -21,7 +21,8 @@ from dlfa_adapters.learning.frozen.scores import span_f1
 from dlfa_adapters.learning.frozen.trials import all_rates, try_rates
 from dlfa_adapters.predict.tagger import Tagger
 from dlfa_adapters.runs import Run, write_run
-from dlfa_adapters.runs.folder import check_free
+from dlfa_adapters.runs.folder import check_run_place
+from dlfa_adapters.runs.record import run_record
 from dlfa_adapters.scores.metrics import SpanF1
 from dlfa_adapters.tasks import NER
 
@@ -103,7 +104,7 @@ def run_demo(
         ConfigError: If the encoder cannot be loaded, or something that is not a run stands in the way of `out`.
         MissingExtraError: If `offline` is asked for and the extra `demo` is not installed.
     """
-    check_free(Path(out))
+    check_run_place(Path(out))
     report = progress or (lambda stage, done, total: None)
     report("Loading the encoder", 0, 1)
     loaded = load_encoder(encoder)
@@ -199,29 +200,28 @@ def _save(
     """Put the picked head on the encoder and write the run folder."""
     spec = picked.spec
     add_trained_head(encoder.model, NER.name, picked, NER.labels)
-    config = {
-        "task": NER.name,
-        "labels": list(NER.labels),
-        "encoder": encoder.describe(),
-        "head": {"name": NER.name, "fusion": spec.fusion, "fuse_layer": list(spec.fuse_layer), "gate": spec.gate},
-        "windows": {**WINDOWS, "pooling": "first"},
-        "tuning": "features",
-        "seed": seed,
-        "training": {
+    config = run_record(
+        NER,
+        encoder=encoder.describe(),
+        head={"fusion": spec.fusion, "fuse_layer": list(spec.fuse_layer), "gate": spec.gate},
+        windows={**WINDOWS, "pooling": "first"},
+        tuning="features",
+        seed=seed,
+        training={
             "epochs": picked.epoch,
             "learning_rate": picked.rate.learning_rate,
             "rates_tried": list(RATES),
             "picked_on": "English dev",
         },
-        "data": {
+        data={
             split: {"source": "samples:ner", "language": "en", "sha256": sha256_of(sample_file("ner", split, "en"))}
             for split in ("train", "dev")
         },
-        "metrics": {
+        metrics={
             "name": "span_f1_lenient",
             "dev": {"en": round(picked.dev_score, 2)},
             "test": {language: row[spec.name] for language, row in scores.items()},
         },
-    }
+    )
     run = write_run(out, config, lambda folder: encoder.model.save_head(str(folder / "head"), NER.name))
     return run, Tagger(encoder.model, encoder.tokenizer, NER.labels, pooling="first", **WINDOWS)

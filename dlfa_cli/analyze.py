@@ -54,10 +54,10 @@ def cosine(
     from dlfa_adapters.data.pairs import read_parallel
     from dlfa_adapters.data.places import check_encoder
     from dlfa_adapters.ground.errors import ConfigError
+    from dlfa_adapters.ground.folders import check_writable
     from dlfa_adapters.ground.packages import check_plot
     from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import read_run
-    from dlfa_adapters.runs.folder import check_writable
     from dlfa_cli.screen import progress_bars
     from dlfa_cli.start import loading
 

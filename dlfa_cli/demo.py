@@ -37,12 +37,12 @@ def demo(
     `dlfa demo --json > demo.json`
     """
     from dlfa_adapters.data.places import check_encoder
-    from dlfa_adapters.runs.folder import check_free
+    from dlfa_adapters.runs.folder import check_run_place
     from dlfa_cli.screen import progress_bars
     from dlfa_cli.start import loading
 
     check_encoder(model)
-    check_free(out)
+    check_run_place(out)
     with loading() as screen:
         from dlfa_adapters.demo import run_demo
 

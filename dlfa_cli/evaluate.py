@@ -68,10 +68,10 @@ def evaluate(
     adapters = adapters_by_language(language_adapter or [])
     folder = out
     if out is not None or save:
-        from dlfa_adapters.scores.saved import check_free, default_folder, save_evaluation
+        from dlfa_adapters.scores.saved import check_evaluation_place, default_folder, save_evaluation
 
         folder = out or default_folder(run, data, split)
-        check_free(folder)
+        check_evaluation_place(folder)
     if markdown is not None:
         check_markdown(markdown)
     if adapters:
@@ -120,7 +120,7 @@ def check_markdown(path: Path) -> None:
         ConfigError: If so.
     """
     from dlfa_adapters.ground.errors import ConfigError
-    from dlfa_adapters.runs.folder import check_writable
+    from dlfa_adapters.ground.folders import check_writable
 
     check_writable(path)
     if path.is_dir():

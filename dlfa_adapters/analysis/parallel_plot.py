@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from dlfa_adapters.analysis.parallel_report import ParallelReport
 from dlfa_adapters.analysis.states import FUSED
 from dlfa_adapters.ground.files import write_whole
+from dlfa_adapters.ground.folders import check_writable
 from dlfa_adapters.ground.packages import check_plot
-from dlfa_adapters.runs.folder import check_writable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

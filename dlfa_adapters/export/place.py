@@ -4,7 +4,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
-from dlfa_adapters.runs.folder import check_writable
+from dlfa_adapters.ground.folders import check_writable
 
 
 def check_extra() -> None:

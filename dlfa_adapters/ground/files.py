@@ -3,12 +3,14 @@
 import contextlib
 import errno
 import hashlib
+import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from dlfa_adapters.ground.errors import ConfigError, DLFAError
 
@@ -168,6 +170,20 @@ def write_whole(path: Path, needs: int | None = None) -> Iterator[Path]:
             draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: Mapping[str, Any], *, allow_nan: bool = True) -> None:
+    """Write a JSON file that is whole or not there."""
+    with write_whole(path) as draft:
+        draft.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=allow_nan) + "\n", "utf-8")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """What a JSON file says; nothing where it is not there, damaged, or no mapping."""
+    try:
+        return dict(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return {}
 
 
 def write_text(path: Path, text: str) -> None:

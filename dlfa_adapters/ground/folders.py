@@ -101,6 +101,23 @@ def _files(folder: Path) -> list[str]:
     return sorted(found)
 
 
+def check_writable(path: Path) -> None:
+    """Refuse a place where no file or folder can be made, before hours of work are to be written there.
+
+    Raises:
+        ConfigError: If what stands nearest above it is not a folder, or not one to write in.
+    """
+    try:
+        whole = Path(path).absolute()
+        above = next(folder for folder in (*whole.parents, whole) if folder.exists())  # the root has no parents
+    except PermissionError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}; give another place.") from None
+    if not above.is_dir():
+        raise ConfigError(f"{path} cannot be written: {above} is not a folder; give another place.")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise ConfigError(f"{path} cannot be written: {above} is read-only for you; give another place.")
+
+
 @contextmanager
 def draft_beside(folder: Path) -> Iterator[Path]:
     """A new folder beside a place, which is deleted at the end if it is still there; its parent is made.

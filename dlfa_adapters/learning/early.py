@@ -8,10 +8,10 @@ from dlfa_adapters.data.places import check_encoder, check_source, check_there
 from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.data.samples import SAMPLE_TASKS
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.learning.checkpoints import check_work_folder, read_plan
 from dlfa_adapters.learning.ranges import check_steps
 from dlfa_adapters.learning.settings import make_settings
-from dlfa_adapters.runs.folder import check_free
+from dlfa_adapters.runs.folder import check_run_place
+from dlfa_adapters.runs.lifecycle import check_place, read_plan
 from dlfa_adapters.tuning import get_tuning
 from dlfa_adapters.tuning.bottleneck import check_language_config
 
@@ -51,8 +51,7 @@ def check_training(task: str, *, tuning: str | None = None, out: str | Path | No
     check_options(task, tuning=tuning, **options)
     if out is not None or tuning is not None:
         folder = Path(out or f"runs/{task}-{get_tuning(str(tuning)).name}")
-        check_free(folder)
-        check_work_folder(folder)
+        check_place(folder)
 
 
 def check_options(
@@ -117,8 +116,7 @@ def check_language_training(
         check_source(file, "train", format)
     check_encoder(model)
     folder = Path(out or f"adapters/{language}")
-    check_free(folder, LANGUAGE_RECORD)
-    check_work_folder(folder)
+    check_place(folder, LANGUAGE_RECORD)
 
 
 def check_search(
@@ -131,7 +129,7 @@ def check_search(
             where the run shall be.
         DataError: If there are no such data.
     """
-    check_free(Path(out))
+    check_run_place(Path(out))
     if sampler not in SAMPLERS:
         raise ConfigError(f"sampler must be one of {', '.join(SAMPLERS)}; got {sampler!r}.")
     twice = [name for name in grid if options.get(name) is not None]

@@ -1,7 +1,7 @@
-"""The run folder of a training that is done."""
+"""What a training came to: whether the model is of use, whether more might do better, and its run folder."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,16 +9,17 @@ from typing import Any
 import torch
 
 from dlfa_adapters.ground.running import device_name, world_size
+from dlfa_adapters.learning.dataset import Examples, labels_in
 from dlfa_adapters.learning.plan import Plan
 from dlfa_adapters.learning.settings import Settings
-from dlfa_adapters.runs import Run, write_run
+from dlfa_adapters.runs.lifecycle import Training
+from dlfa_adapters.runs.record import run_record
 from dlfa_adapters.scores.metrics import metrics_for
-from dlfa_adapters.tasks import Task
-from dlfa_adapters.tuning import Tuning, trainable_share
+from dlfa_adapters.tuning import trainable_share
 from dlfa_adapters.tuning.saving import save_trained
 
-HEAD_OPTIONS = ("fusion", "fuse_layer", "gate", "reduction", "branches", "norm", "init", "classifier")
-"""What `run.json` says of a head; all its options are in `head/head_config.json`."""
+_STILL = 0.5  # points of the dev score
+_TAIL = 0.2  # of the evaluations
 
 
 @dataclass
@@ -31,7 +32,6 @@ class Outcome:
         dev_score: That of the weights that were kept; None without dev data.
         labels: How many different labels they predict on dev; None without dev data.
         seconds: How long it took, data and encoder not counted.
-        training_id: What tells this training from another one with the same folder.
         found_nothing: That the model predicts nothing of use on dev, and what to try; None where it does.
         advice: What might give a better one; None where nothing speaks for it.
     """
@@ -41,33 +41,99 @@ class Outcome:
     dev_score: float | None = None
     labels: int | None = None
     seconds: float = 0.0
-    training_id: str = ""
     found_nothing: str | None = None
     advice: str | None = None
 
 
-def write_training_run(plan: Plan, encoder: dict[str, Any], outcome: Outcome) -> Run:
+def verdict(plan: Plan, dev: Examples | None, outcome: Outcome) -> tuple[str | None, str | None]:
+    """Judge a training by its dev scores.
+
+    Args:
+        plan: What was trained.
+        dev: Source dev data; without them there is nothing to say.
+        outcome: What came out.
+
+    Returns:
+        That the model is of no use yet, and what to try; and that it was still getting better at its end, and what to
+        type. None for each of the two where it is not so.
+    """
+    if dev is None or outcome.dev_score is None:
+        return None, None
+    return _found_nothing(plan, dev, outcome), _advice(plan, outcome)
+
+
+def _found_nothing(plan: Plan, dev: Examples, outcome: Outcome) -> str | None:
+    """A score of nothing, or a single label for all of dev, which has several."""
+    name = metrics_for(plan.task)[0].main_score
+    if labels_in(dev.gold) < 2:  # nothing to find there
+        return None
+    if outcome.dev_score == 0:
+        what = f"{name} on dev is 0.0: the model finds nothing there"
+    elif outcome.labels == 1:
+        what = f"The model gives all of dev one and the same label ({name} {outcome.dev_score:.1f})"
+    else:
+        return None
+    steps = "" if _may_end_itself(plan) else f", after {plan.steps:,} steps"
+    rate = "--head-lr" if plan.tuning.on_states else "--lr"
+    return (
+        f"{what}{steps}. Try {_longer(plan)}, another {rate} or --fuse-layer auto, and look at "
+        "the labels with dlfa data check FILE."
+    )
+
+
+def _advice(plan: Plan, outcome: Outcome) -> str | None:
+    """Where the last fifth of the evaluations was better than all before it, the training may have ended too early."""
+    scores = outcome.dev_scores
+    before = scores[: int(len(scores) * (1 - _TAIL))]
+    if not before or _may_end_itself(plan) or max(scores) < max(before) + _STILL:
+        return None
+    return (
+        f"Of {len(scores)} evaluations on dev the best was near the end ({outcome.best}, {max(scores):.1f}; before it "
+        f"{max(before):.1f}), so more may do better: type {_longer(plan)}."
+    )
+
+
+def _may_end_itself(plan: Plan) -> bool:
+    """Whether the training ends when dev stands still, whatever was planned."""
+    lstm = plan.tuning.on_states and plan.settings.head.classifier == "bilstm"
+    return lstm or plan.settings.steps.patience > 0
+
+
+def _longer(plan: Plan) -> str:
+    """Twice the training, or as many steps as are the tuning's least, as it is typed."""
+    settings, least = plan.settings, plan.tuning.defaults_for(plan.settings.head.classifier).min_steps
+    if settings.steps.max_steps > 0:
+        return f"--max-steps {max(2 * settings.steps.max_steps, least)}"
+    epochs = settings.steps.epochs or 1
+    return f"--epochs {max(2 * epochs, -(-least * epochs // max(1, plan.steps)))}"
+
+
+def write_training_run(training: Training, plan: Plan, encoder: dict[str, Any], outcome: Outcome) -> None:
     """Write head, adapters or encoder, and all that is needed to use or repeat the training.
 
     Args:
+        training: Where to.
         plan: What was trained.
         encoder: What the encoder was before training, from `Encoder.describe`.
         outcome: What came out.
     """
     task, settings, tuning = plan.task, plan.settings, plan.tuning
-    head = plan.encoder.model.heads[task.name].config
     trainable, total = trainable_share(plan.report)
     languages = plan.data.get("dev", {}).get("language")
     dev = {language: outcome.dev_score for language in ([languages] if isinstance(languages, str) else [])}
-    config: dict[str, Any] = {
-        **model_record(task, encoder, head, settings, tuning),
-        "model": {},
-        "seed": settings.steps.seed,
-        "training": {
+    config = run_record(
+        task,
+        encoder=encoder,
+        head=plan.encoder.model.heads[task.name].config,
+        windows=windows_of(settings),
+        tuning=str(tuning),
+        model={},
+        seed=settings.steps.seed,
+        training={
             **settings.as_dict(),
             **tuning.record(),
             **({"fuse_layer_choice": plan.choice.to_dict()} if plan.choice else {}),
-            "id": outcome.training_id,
+            "id": training.id,
             "best": outcome.best,
             "picked_on": f"{language_names(languages)} dev" if languages else "nothing: the last step",
             "dev_scores": outcome.dev_scores,
@@ -79,42 +145,24 @@ def write_training_run(plan: Plan, encoder: dict[str, Any], outcome: Outcome) ->
             "seconds": outcome.seconds,
             **machine(),
         },
-        "data": plan.data,
-        "metrics": {"name": metrics_for(task)[0].main_score, "dev": dev or outcome.dev_score},
-    }
+        data=plan.data,
+        metrics={"name": metrics_for(task)[0].main_score, "dev": dev or outcome.dev_score},
+    )
 
     def write_files(folder: Path) -> None:
         config["model"] = save_trained(
             plan.model, plan.encoder.model, plan.encoder.tokenizer, task.name, tuning.saved, folder
         )
 
-    return write_run(plan.out, config, write_files)
+    training.end(config, write_files)
 
 
-def model_record(
-    task: Task, encoder: dict[str, Any], head: Mapping[str, Any], settings: Settings, tuning: Tuning
-) -> dict[str, Any]:
-    """What `run.json` says of a model: its task and labels, encoder, head, windows and tuning.
-
-    Args:
-        task: What it was trained for, which also names the head.
-        encoder: From `Encoder.describe`.
-        head: The head's configuration.
-        settings: Resolved ones.
-        tuning: What learned.
-    """
+def windows_of(settings: Settings) -> dict[str, Any]:
+    """What `run.json` says of the windows of sentences."""
     return {
-        "task": task.name,
-        "labels": list(task.labels),
-        **({"pair": task.pair} if task.kind == "classification" else {}),
-        "encoder": encoder,
-        "head": {"name": task.name, **{key: head[key] for key in HEAD_OPTIONS}},
-        "windows": {
-            "max_length": settings.text.max_length,
-            "context": settings.text.context,
-            "pooling": settings.head.pooling,
-        },
-        "tuning": str(tuning),
+        "max_length": settings.text.max_length,
+        "context": settings.text.context,
+        "pooling": settings.head.pooling,
     }
 
 

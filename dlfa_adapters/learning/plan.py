@@ -177,6 +177,13 @@ def task_for(name: str, train: Loaded, labels: str | None) -> Task:
     return known
 
 
+def as_text(source: Source | None) -> str | None:
+    """A source as it stands in a file; Python items cannot be written down."""
+    if source is None or isinstance(source, str):
+        return source
+    return str(source) if isinstance(source, Path) else PYTHON_OBJECTS
+
+
 def describe_data(loaded: Loaded, source: Source) -> dict[str, Any]:
     """What a run says of its data."""
     languages = list(dict.fromkeys(loaded.dataset["language"]))

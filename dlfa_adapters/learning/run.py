@@ -2,7 +2,6 @@
 
 import logging
 import time
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -12,33 +11,22 @@ from transformers import TrainerState
 from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.fusion import Fusion
 from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.ground.folders import remove_drafts
 from dlfa_adapters.ground.running import Progress, is_main, wait_for_everyone, world_size
 from dlfa_adapters.learning.arguments import training_arguments
 from dlfa_adapters.learning.auto_layer import LayerChoice
-from dlfa_adapters.learning.checkpoints import (
-    alone,
-    check_work_folder,
-    has_plan,
-    read_plan,
-    remove_work,
-    work_folder,
-    write_plan,
-)
+from dlfa_adapters.learning.checkpoints import last_checkpoint
 from dlfa_adapters.learning.early import check_training, default_source
 from dlfa_adapters.learning.features import train_features
-from dlfa_adapters.learning.finish import Outcome, write_training_run
+from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
 from dlfa_adapters.learning.finite import check_weights
-from dlfa_adapters.learning.plan import PYTHON_OBJECTS, Plan, Source
+from dlfa_adapters.learning.plan import PYTHON_OBJECTS, Plan, Source, as_text
 from dlfa_adapters.learning.prepare import Ready, prepare
 from dlfa_adapters.learning.rates_to_try import at_the_edge, check_rates
-from dlfa_adapters.learning.resume import as_text, check_same, identity_of, last_checkpoint, run_of
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.learning.steps import epochs_between, steps_of_epoch
 from dlfa_adapters.learning.trainer import FullTrainer, ModularTrainer, dev_scores, kept_entry, patience_is_over
-from dlfa_adapters.learning.verdict import verdict
 from dlfa_adapters.runs import Run, read_run
-from dlfa_adapters.runs.folder import check_free
+from dlfa_adapters.runs.lifecycle import Training, has_plan, request_left
 from dlfa_adapters.tuning import default_tuning, get_tuning
 
 logger = logging.getLogger(__name__)
@@ -101,8 +89,7 @@ def train(
     source = default_source(task) if train_data is None else train_data
     out = Path(out or f"runs/{task}-{method.name}")
     report = progress or (lambda stage, done, total: None)
-    check_free(out)
-    check_work_folder(out)
+    training = Training(out)
     reading.check([source, dev_data])
     check_rates(settings, method)
     if method.on_states and world_size() > 1:
@@ -118,25 +105,20 @@ def train(
         **reading.as_dict(),
         **settings.as_dict(),
     }
-    before = read_plan(out) if resume is True or (resume == "auto" and has_plan(out)) else None
-    if before and (run := run_of(out, before["id"])):
-        return run
+    if training.go_on(resume):
+        return read_run(out)
 
     report("Loading encoder and data", 0, 1)
+    before = training.before
     chosen = LayerChoice.from_dict(before["chosen"]) if before and before.get("chosen") else None
     ready = prepare(task, source, dev_data, language, reading, labels, model, method, settings, out, chosen, report)
     report("Loading encoder and data", 1, 1)
     plan = ready.plan
-    identity = identity_of(request, ready.encoder["fingerprint"], plan.data)
-    if before:
-        check_same(before, identity, out)
-    training_id = str(before["id"]) if before else uuid.uuid4().hex
-    folder = work_folder(out)
     if not before and has_plan(out):
         plan.notes.append(f"A training of {out} that was cut short begins anew; --resume {out} would have gone on.")
-    with alone(out):
-        if is_main() and not before:
-            write_plan(folder, {"id": training_id, **identity, "chosen": plan.choice and plan.choice.to_dict()})
+    with training.alone(
+        request, ready.encoder["fingerprint"], plan.data, plan.choice.to_dict() if plan.choice else None
+    ):
         if on_start is not None:
             on_start(plan)
         else:
@@ -146,16 +128,14 @@ def train(
                 logger.warning(note)
         began = time.monotonic()
         if method.on_states:
-            outcome = _features(ready, folder / "states", report)
+            outcome = _features(ready, training.folder / "states", report)
         else:
-            outcome = _steps(ready, folder, before is not None, report)
+            outcome = _steps(ready, training.folder, before is not None, report)
         check_weights(plan.model)
         if is_main():
-            outcome.seconds, outcome.training_id = round(time.monotonic() - began, 1), training_id
+            outcome.seconds = round(time.monotonic() - began, 1)
             outcome.found_nothing, outcome.advice = verdict(plan, ready.dev, outcome)
-            remove_drafts(out)
-            write_training_run(plan, ready.encoder, outcome)
-            remove_work(out)
+            write_training_run(training, plan, ready.encoder, outcome)
             score = "" if outcome.dev_score is None else f", {outcome.dev_score:.2f} on dev"
             logger.info("Kept %s%s; saved in %s after %.0f s", outcome.best, score, out, outcome.seconds)
             for sentence in filter(None, (outcome.found_nothing, outcome.advice)):
@@ -180,10 +160,9 @@ def resume_training(
         RunError: If there is nothing to resume, it began with Python objects, or data or encoder have changed.
     """
     out = Path(out)
-    if (out / "run.json").is_file() and not has_plan(out):
-        remove_work(out)  # killed while it was deleted
+    request = request_left(out)
+    if request is None:
         return read_run(out)
-    request = dict(read_plan(out)["request"])
     for name in ("train_data", "dev_data"):
         if request[name] == PYTHON_OBJECTS:
             raise RunError(f"{out} was trained on Python objects; call train(..., resume=True) with the same ones.")

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,21 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
-from dlfa_adapters.ground.files import is_draft
-from dlfa_adapters.ground.folders import is_empty, is_marked, mark, remove, remove_drafts
+from dlfa_adapters.ground.files import read_json, write_json
+from dlfa_adapters.ground.folders import is_marked, mark
 from dlfa_adapters.ground.running import world_size
-from dlfa_adapters.learning.checkpoints import remove_work, write_json
 from dlfa_adapters.learning.early import BETO_GRID, check_search
 from dlfa_adapters.learning.plan import Plan
 from dlfa_adapters.learning.run import train
 from dlfa_adapters.runs import Run, read_run
-from dlfa_adapters.runs.folder import move_run, remove_run
+from dlfa_adapters.runs.folder import WorkFolder, move_run, remove_run
+from dlfa_adapters.runs.lifecycle import remove_training
 
 _SEARCH = "search.json"
-_KIND = "a search that has not ended"
 _TRIAL = re.compile(r"trial-\d+")
-
-logger = logging.getLogger(__name__)
+_FILES = re.compile(r"search\.json|trial-\d+\.json")
 
 
 @dataclass(frozen=True)
@@ -95,15 +92,17 @@ def tune(
     _check_alone()
     options = {**options, "seed": seed}
     study = _study(space, sampler, seed)
-    folder = out.absolute().with_name(f"{out.name}.tune")
-    _check_search_folder(folder)
-    _open(folder, {"task": task, "space": space, "sampler": sampler, "options": options})
+    work = WorkFolder(
+        out.absolute().with_name(f"{out.name}.tune"), "a search that has not ended", "the search", _SEARCH, _FILES
+    )
+    work.check("The trials of the search")
+    _open(work, {"task": task, "space": space, "sampler": sampler, "options": options})
     done: list[Trial] = []
 
     def objective(trial: Any) -> float:
         chosen = {name: trial.suggest_categorical(name, values) for name, values in space.items()}
         first = {"on_start": on_start} if on_start and not done else {}
-        result = _trial(task, trial.number, chosen, folder, {**options, **first})
+        result = _trial(task, trial.number, chosen, work.path, {**options, **first})
         done.append(result)
         if on_trial is not None:
             on_trial(result, count)
@@ -111,11 +110,12 @@ def tune(
 
     study.optimize(objective, n_trials=count)
     best = max(done, key=lambda trial: trial.score)
-    found = folder / f"trial-{best.number}"
-    if not (found / "run.json").is_file():  # a crash in between
-        _train(task, best.number, best.options, folder, options)
-    move_run(found, out)
-    _remove_ours(folder)
+    run = work.path / f"trial-{best.number}"
+    if not (run / "run.json").is_file():  # a crash in between
+        _train(task, best.number, best.options, work.path, options)
+    move_run(run, out)
+    _remove_runs(work.path)
+    work.clear()
     return TuneResult(done, best, read_run(out))
 
 
@@ -124,47 +124,21 @@ def _check_alone() -> None:
         raise ConfigError("dlfa tune runs in one process; start it without torchrun or accelerate launch.")
 
 
-def _open(folder: Path, search: dict[str, Any]) -> None:
+def _open(work: WorkFolder, search: dict[str, Any]) -> None:
     """Go on with what an earlier call of the same search has left; what another search has left goes."""
     identity = hashlib.sha256(json.dumps(search, sort_keys=True, default=str).encode()).hexdigest()
-    record = folder / _SEARCH
-    if is_marked(folder, _KIND) and _read(record).get("identity") == identity:
+    if is_marked(work.path, work.kind) and read_json(work.path / _SEARCH).get("identity") == identity:
         return
-    mark(folder, _KIND)
-    _remove_ours(folder, empty_it=True)
-    write_json(record, {"identity": identity})
+    mark(work.path, work.kind)
+    _remove_runs(work.path)
+    work.clear(empty_it=True)
+    write_json(work.path / _SEARCH, {"identity": identity})
 
 
-def _check_search_folder(folder: Path) -> None:
-    if folder.is_symlink() or not (is_empty(folder) or is_marked(folder, _KIND)):
-        what = "is a symbolic link" if folder.is_symlink() else "is not a folder that this library made"
-        raise ConfigError(
-            f"The trials of the search would come into {folder}, which {what}; move it away, or give another folder "
-            "with --out."
-        )
-
-
-def _remove_ours(folder: Path, *, empty_it: bool = False) -> None:
-    """Delete the trials of a search; what others have put there stays, and is said."""
+def _remove_runs(folder: Path) -> None:
     for trial in folder.glob("trial-*"):
         if _TRIAL.fullmatch(trial.name) and trial.is_dir():
-            remove_work(trial)
-            remove_drafts(trial)
-            remove_run(trial)
-
-    def ours(name: str) -> bool:
-        return name == _SEARCH or is_draft(name) or (name.endswith(".json") and _TRIAL.fullmatch(name[:-5]) is not None)
-
-    if stay := remove(folder, ours, _SEARCH, empty_it=empty_it):
-        logger.warning("%s stays: %s is not of the search.", folder, ", ".join(stay[:3]))
-
-
-def _read(record: Path) -> dict[str, Any]:
-    """What a file of the search says; nothing where it is not there or damaged."""
-    try:
-        return dict(json.loads(record.read_text("utf-8")))
-    except (OSError, ValueError, TypeError, RecursionError):
-        return {}
+            remove_training(trial)
 
 
 def _study(space: dict[str, list[Any]], sampler: str, seed: int) -> Any:
@@ -182,13 +156,13 @@ def _study(space: dict[str, list[Any]], sampler: str, seed: int) -> Any:
 def _trial(task: str, number: int, chosen: dict[str, Any], folder: Path, options: dict[str, Any]) -> Trial:
     """Train, or take what an earlier call of the same search has found: samplers repeat themselves for a seed."""
     record = folder / f"trial-{number}.json"
-    saved = _read(record)
+    saved = read_json(record)
     if saved.get("options") == chosen and isinstance(saved.get("score"), float):
         return Trial(number, chosen, saved["score"])
     trial = _train(task, number, chosen, folder, options)
     write_json(record, {"options": chosen, "score": trial.score})
     for other in folder.glob("trial-*.json"):  # only the best so far keeps its weights
-        if _read(other).get("score", trial.score) < trial.score:
+        if read_json(other).get("score", trial.score) < trial.score:
             remove_run(folder / other.stem)
         elif other.stem != record.stem:
             remove_run(folder / record.stem)

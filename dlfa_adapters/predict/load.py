@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
 from dlfa_adapters.ground.errors import ConfigError, RunError, mend
+from dlfa_adapters.ground.folders import check_writable
 from dlfa_adapters.heads.saved_config import is_dlfa, read_head_config
-from dlfa_adapters.runs.folder import Run, check_writable, read_run
+from dlfa_adapters.runs.folder import Run, read_run
 from dlfa_adapters.tasks import Task, TaskKind, classification_task, get_task, tagging_task
 from dlfa_adapters.tasks.span_tags import find_span_tags
 

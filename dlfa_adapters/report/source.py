@@ -5,12 +5,12 @@ from pathlib import Path
 
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.files import sha256_of, write_text
+from dlfa_adapters.ground.folders import check_writable
 from dlfa_adapters.report.evaluation_part import EvaluationPart, evaluation_part
 from dlfa_adapters.report.facts import run_facts
 from dlfa_adapters.report.render import Page, render_page
 from dlfa_adapters.report.sweep_part import read_sweep, sweep_file, sweep_part
 from dlfa_adapters.runs import Run, read_run
-from dlfa_adapters.runs.folder import check_writable
 from dlfa_adapters.scores.saved import REPORT, evaluations_of, is_evaluation, read_evaluation, read_report
 
 

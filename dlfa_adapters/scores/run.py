@@ -9,7 +9,7 @@ from dlfa_adapters.predict.run import predict_run
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.scores.intervals import RESAMPLES
 from dlfa_adapters.scores.report import Report
-from dlfa_adapters.scores.saved import check_free, default_folder, save_evaluation
+from dlfa_adapters.scores.saved import check_evaluation_place, default_folder, save_evaluation
 from dlfa_adapters.scores.scoring import build_report
 
 
@@ -49,7 +49,7 @@ def evaluate_run(
     run = run if isinstance(run, Run) else read_run(run)
     named = str(source) if isinstance(source, str | Path) else "items"
     folder = Path(out) if out is not None else default_folder(run.folder, named, split)
-    check_free(folder)
+    check_evaluation_place(folder)
     predictions = predict_run(run, source, split=split, languages=languages, progress=progress, **options)
     report = build_report(predictions, resamples=resamples, seed=seed, progress=progress)
     save_evaluation(folder, predictions, report)

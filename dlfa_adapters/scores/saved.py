@@ -19,10 +19,18 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.ground.folders import Ours, bring_back, draft_beside, is_empty, others, put_in_place, remove_drafts
+from dlfa_adapters.ground.folders import (
+    Ours,
+    bring_back,
+    check_writable,
+    draft_beside,
+    is_empty,
+    others,
+    put_in_place,
+    remove_drafts,
+)
 from dlfa_adapters.predict.load import with_labels
 from dlfa_adapters.predict.predictions import Predictions
-from dlfa_adapters.runs.folder import check_writable
 from dlfa_adapters.scores.prediction_files import read_predicted, write_predicted
 from dlfa_adapters.scores.report import ABOUT, FORMAT, Report
 from dlfa_adapters.tasks import Task
@@ -46,7 +54,7 @@ def _beside(run: str | Path) -> Path:
     return run.parent / f"{run.name}-evaluated"
 
 
-def check_free(folder: str | Path) -> None:
+def check_evaluation_place(folder: str | Path) -> None:
     """Checks that an evaluation can be written to a folder; an earlier evaluation is replaced.
 
     Raises:
@@ -83,7 +91,7 @@ def save_evaluation(folder: str | Path, predictions: Predictions, report: Report
         ConfigError: If something other than an evaluation is in the way.
         DataError: If a word holds a TAB or a line end, so that it cannot stand in columns.
     """
-    check_free(folder)
+    check_evaluation_place(folder)
     folder = Path(folder)
     remove_drafts(folder)
     with draft_beside(folder) as draft:

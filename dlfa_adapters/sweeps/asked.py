@@ -1,17 +1,27 @@
 """What can be asked of a sweep, and what is wrong with it before a model is there."""
 
+import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.data.places import check_source
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.folders import check_writable
 from dlfa_adapters.ground.packages import check_matplotlib
 from dlfa_adapters.learning.early import check_options
-from dlfa_adapters.sweeps.place import check_free
+from dlfa_adapters.runs.folder import WorkFolder
 
 EXTRAS = ("gates", "branches", "norms", "init", "reductions", "nested", "layers", "mix", "concat", "controls")
 """Names of what is trained besides the baseline and D_1..D_L; `variants.EXTRAS` makes them."""
+
+PLAN = "plan.json"
+BEST, STATES, TRAININGS = "best", "states", "trainings"
+_FILES = re.compile(
+    r"(plan|sweep)\.json|sweep\.md|(layers|languages)\.svg|states/[^/]+\.safetensors"
+    r"|trainings/(training|weights|epoch)-[0-9a-f]{16}(\.before)?\.safetensors"
+)
 
 
 def check_sweep(
@@ -42,7 +52,32 @@ def check_sweep(
         options.pop(name, None)
     check_options(task, **options)
     check_source("samples:ner" if target_data is None else target_data, split)
-    check_free(Path(out or f"runs/{task}-sweep"))
+    check_sweep_place(Path(out or f"runs/{task}-sweep"))
+
+
+def sweep_work(folder: Path) -> WorkFolder:
+    """The folder of a sweep."""
+    return WorkFolder(folder, "a sweep", "the sweep", PLAN, _FILES)
+
+
+def check_sweep_place(folder: Path) -> None:
+    """Refuse a place where something stands that is not a sweep, or where nothing can be written.
+
+    Raises:
+        ConfigError: If so.
+    """
+    check_writable(folder)
+    if not sweep_work(folder).is_free(_is_plan):
+        raise ConfigError(f"{folder} exists and is not a sweep; give another folder with --out.")
+    if folder.is_symlink():
+        raise ConfigError(f"{folder} is a symbolic link; give the folder itself, --out {os.path.realpath(folder)}.")
+
+
+def _is_plan(plan: dict[str, Any]) -> bool:
+    """Whether this is the plan of a sweep, and not another program's."""
+    encoder = plan.get("encoder")
+    known = isinstance(encoder, dict) and "fingerprint" in encoder
+    return known and {"format", "task", "labels", "tuning", "data"} <= set(plan)
 
 
 def split_extra(item: str) -> tuple[str, str]:

@@ -17,16 +17,14 @@ from dlfa_adapters.learning.plan import Source
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.learning.steps import few_steps
 from dlfa_adapters.runs import Run
-from dlfa_adapters.sweeps.asked import check_seeds, split_extra
-from dlfa_adapters.sweeps.best import save_best
+from dlfa_adapters.sweeps.asked import check_seeds, check_sweep_place, split_extra
 from dlfa_adapters.sweeps.finetuned.ranks import alone
 from dlfa_adapters.sweeps.finetuned.run import finetuned_sweep
 from dlfa_adapters.sweeps.frozen import frozen_sweep
-from dlfa_adapters.sweeps.place import check_free
 from dlfa_adapters.sweeps.plots import plot
 from dlfa_adapters.sweeps.prepare import Prepared, Request, prepare
 from dlfa_adapters.sweeps.results import SweepResult
-from dlfa_adapters.sweeps.saved import begin, save
+from dlfa_adapters.sweeps.saved import begin, save, save_best
 from dlfa_adapters.sweeps.table import SweepTable, make_table
 from dlfa_adapters.tuning import get_tuning
 
@@ -152,7 +150,7 @@ def run_sweep(
     )
     folder = Path(out or f"runs/{task}-sweep")
     if is_main():  # which makes it, while the others look
-        check_free(folder)
+        check_sweep_place(folder)
     report = progress or (lambda stage, done, total: None)
     report("Loading encoder and data", 0, 1)
     prepared = prepare(request, method, settings, folder)

@@ -12,7 +12,6 @@ best/                  the run folder of the best head
 """
 
 import json
-import logging
 import math
 import re
 from dataclasses import asdict
@@ -20,15 +19,20 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.ground.errors import RunError
-from dlfa_adapters.ground.files import is_draft, write_whole
-from dlfa_adapters.ground.folders import mark, remove, remove_drafts
+from dlfa_adapters.ground.files import write_json, write_whole
+from dlfa_adapters.ground.folders import mark, remove_drafts
 from dlfa_adapters.ground.packages import versions
-from dlfa_adapters.learning.checkpoints import remove_work
+from dlfa_adapters.learning.finish import language_names, windows_of
 from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.learning.rate_choice import UNKNOWN, Choice
-from dlfa_adapters.runs.folder import check_free as check_run_folder
-from dlfa_adapters.runs.folder import remove_run
-from dlfa_adapters.sweeps.place import KIND, PLAN
+from dlfa_adapters.learning.frozen.export import add_trained_head
+from dlfa_adapters.learning.rate_choice import UNKNOWN, Choice, finite_or_none
+from dlfa_adapters.runs import Run, write_run
+from dlfa_adapters.runs.folder import check_run_place
+from dlfa_adapters.runs.lifecycle import remove_training
+from dlfa_adapters.runs.record import run_record
+from dlfa_adapters.scores.metrics import metrics_for
+from dlfa_adapters.sweeps.asked import BEST, PLAN, TRAININGS, sweep_work
+from dlfa_adapters.sweeps.frozen import trained_head
 from dlfa_adapters.sweeps.prepare import Prepared
 from dlfa_adapters.sweeps.render import markdown
 from dlfa_adapters.sweeps.results import SweepResult, SweepRow
@@ -36,13 +40,6 @@ from dlfa_adapters.sweeps.table import SweepTable
 
 FORMAT = 1
 RESULT = "sweep.json"
-BEST, STATES, TRAININGS = "best", "states", "trainings"
-_OURS = re.compile(
-    r"(plan|sweep)\.json|sweep\.md|(layers|languages)\.svg|states/[^/]+\.safetensors"
-    r"|trainings/(training|weights|epoch)-[0-9a-f]{16}(\.before)?\.safetensors"
-)
-
-logger = logging.getLogger(__name__)
 
 
 def begin(prepared: Prepared, restart: bool) -> None:
@@ -60,28 +57,17 @@ def begin(prepared: Prepared, restart: bool) -> None:
         ConfigError: If there are files of others in its folder `best`.
     """
     folder, plan = prepared.out, _plan(prepared)
-    check_run_folder(folder / BEST)
-    mark(folder, KIND)
+    check_run_place(folder / BEST)
+    work = sweep_work(folder)
+    mark(folder, work.kind)
     if restart:
-        _remove_ours(folder)
+        for run in (folder / BEST, *(folder / TRAININGS).glob("run-*")):
+            if run.name == BEST or re.fullmatch(r"run-\d{3,}", run.name):
+                remove_training(run)
+        work.clear(empty_it=True)
     if (folder / PLAN).is_file():
         _compare(folder, _read_json(folder / PLAN), plan)
-    _write_json(folder / PLAN, plan)
-
-
-def _remove_ours(folder: Path) -> None:
-    """Delete the sweep; what others have put there stays, and is said."""
-    for run in (folder / BEST, *(folder / TRAININGS).glob("run-*")):
-        if run.name == BEST or re.fullmatch(r"run-\d{3,}", run.name):
-            remove_work(run)
-            remove_drafts(run)
-            remove_run(run)
-
-    def ours(name: str) -> bool:
-        return _OURS.fullmatch(name) is not None or is_draft(name.rpartition("/")[2])
-
-    if stay := remove(folder, ours, PLAN, empty_it=True):
-        logger.warning("%s stays in %s: not of the sweep.", ", ".join(stay[:3]), folder)
+    write_json(folder / PLAN, plan, allow_nan=False)
 
 
 def save(prepared: Prepared, result: SweepResult, table: SweepTable) -> None:
@@ -99,9 +85,63 @@ def save(prepared: Prepared, result: SweepResult, table: SweepTable) -> None:
         "table": table.to_dict(),
         "heads": [_as_dict(row) for row in result.rows],
     }
-    _write_json(prepared.out / RESULT, whole)
+    write_json(prepared.out / RESULT, whole, allow_nan=False)
     with write_whole(prepared.out / "sweep.md") as draft:
         draft.write_text(markdown(result, table), "utf-8")
+
+
+def save_best(prepared: Prepared, result: SweepResult) -> Run:
+    """Write the run folder `best` of the head that is best on source dev.
+
+    Args:
+        prepared: The sweep; the head is put on its encoder.
+        result: Its scores.
+    """
+    return save_head(prepared, result, result.best(), prepared.out / BEST)
+
+
+def save_head(prepared: Prepared, result: SweepResult, row: SweepRow, out: Path) -> Run:
+    """Write the run folder of any head of a frozen sweep.
+
+    Args:
+        prepared: The sweep.
+        result: Its scores.
+        row: The head.
+        out: The run folder.
+
+    Raises:
+        RunError: If the sweep has no such head, or its weights are gone.
+    """
+    task, settings, model = prepared.task, prepared.settings, prepared.encoder.model
+    head = trained_head(prepared, row)
+    encoder = prepared.encoder.describe()
+    add_trained_head(model, task.name, head, task.labels, head_type=task.kind)
+    config = run_record(
+        task,
+        encoder=encoder,
+        head=model.heads[task.name].config,
+        windows=windows_of(settings),
+        tuning=str(prepared.tuning),
+        model={"saved": "head"},
+        seed=row.spec.seed,
+        training={
+            **settings.as_dict(),
+            "head_learning_rate": row.rates.rates.head,
+            "rates_tried": {str(rates): finite_or_none(dev) for rates, dev, _ in row.rates.tried},
+            "fuse_layer": list(row.spec.fuse_layer),
+            "best": f"epoch {row.epoch}",
+            "picked_on": f"{language_names(result.sources)} dev, among {len(result.rows)} heads of a sweep",
+            "dev_scores": row.dev,
+        },
+        data={name: prepared.data[name] for name in ("train", "dev")},
+        metrics={
+            "name": metrics_for(task)[0].main_score,
+            "dev": {result.sources[0]: round(row.dev_score, 4)},
+            "test": {language: round(score, 4) for language, score in row.scores().items()},
+        },
+    )
+    remove_drafts(out)
+    return write_run(out, config, lambda folder: model.save_head(str(folder / "head"), task.name))
 
 
 def read_rows(folder: str | Path) -> list[SweepRow]:
@@ -168,11 +208,6 @@ def _compare(folder: Path, before: dict[str, Any], now: dict[str, Any]) -> None:
 def _known_by(value: Any) -> Any:
     """An encoder without the place that it was loaded from: its fingerprint says whether it is the same."""
     return {key: value[key] for key in value if key != "origin"} if isinstance(value, dict) else value
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    with write_whole(path) as draft:
-        draft.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -8,10 +8,10 @@ import pytest
 
 from dlfa_adapters.ground.errors import DLFAError, RunError
 from dlfa_adapters.learning import resume_training
-from dlfa_adapters.learning.checkpoints import read_plan, work_folder, write_plan
 from dlfa_adapters.predict.load import check_description, kind_of, load_run, source_languages, takes_pairs, task_of
 from dlfa_adapters.report.facts import run_facts
 from dlfa_adapters.runs import read_run
+from dlfa_adapters.runs.lifecycle import read_plan, training_work, work_folder
 
 INSTEAD = (None, 5, -1, 2.5, "", "x", [], ["x"], {}, {"x": 1}, True)
 
@@ -136,7 +136,7 @@ def test_without_the_entry_of_a_checksum_nothing_is_loaded(run, changed):
 )
 def test_a_damaged_training_json(text, message, start, tmp_path):
     out = tmp_path / "run"
-    write_plan(work_folder(out), {})
+    training_work(out).begin()
     (work_folder(out) / "training.json").write_text(text, "utf-8")
     for look in (read_plan, resume_training):
         with pytest.raises(RunError, match=message) as caught:

@@ -16,8 +16,9 @@ from typer.testing import CliRunner
 import dlfa_adapters.learning.run as run_module
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.learning import checkpoints, resume_training, train
-from dlfa_adapters.learning.checkpoints import is_whole, last_whole, work_folder
+from dlfa_adapters.learning.checkpoints import is_whole, last_whole
 from dlfa_adapters.runs import read_run
+from dlfa_adapters.runs.lifecycle import work_folder
 from dlfa_cli.main import app
 
 STEPS = {"batch_size": 2, "epochs": 3, "every": 3, "fuse_layer": 2}  # 12 steps; checkpoints in the midst of epochs
@@ -179,16 +180,13 @@ def test_killed_while_an_earlier_run_is_replaced(start, data, through, tmp_path,
 
 @pytest.mark.parametrize("moment", ["before", "in the midst"])
 def test_killed_before_the_checkpoints_are_deleted(moment, start, data, through, tmp_path, monkeypatch):
-    write = run_module.write_training_run
-
-    def write_and_die(plan, *args):
-        write(plan, *args)
+    def begin_and_die(run):
         if moment == "in the midst":
-            (work_folder(plan.out) / "training.json").unlink()
+            (work_folder(run) / "training.json").unlink()
         die()
 
     with monkeypatch.context() as patch:
-        patch.setattr(run_module, "write_training_run", write_and_die)
+        patch.setattr("dlfa_adapters.runs.lifecycle.remove_work", begin_and_die)
         killed(lambda: start("ner", tmp_path / "run", **data, **STEPS))
     assert work_folder(tmp_path / "run").is_dir()
     stages = []

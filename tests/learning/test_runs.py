@@ -6,7 +6,7 @@ import pytest
 
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.runs import read_run, write_run
-from dlfa_adapters.runs.folder import check_free
+from dlfa_adapters.runs.folder import check_run_place
 
 
 def write_head(folder):
@@ -58,7 +58,7 @@ def test_another_folder_in_the_way_is_left_alone(tmp_path):
 def test_a_link_to_nothing_is_refused_before_the_work(tmp_path):
     (tmp_path / "link").symlink_to("gone")
     with pytest.raises(ConfigError, match="exists and is not a run folder"):
-        check_free(tmp_path / "link")
+        check_run_place(tmp_path / "link")
 
 
 def damage(name, how):

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from dlfa_adapters.learning import plateau, resume_training
-from dlfa_adapters.learning.checkpoints import has_plan
 from dlfa_adapters.learning.dataset import Examples
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.learning.steps import MOST_EVALUATIONS, epochs_between, least_steps
+from dlfa_adapters.runs.lifecycle import has_plan
 from dlfa_adapters.tuning import TUNINGS, get_tuning
 
 SMALL = {"epochs": None, "fuse_layer": 2}  # two steps in each epoch, of four items

@@ -7,7 +7,7 @@ import torch
 from typer.testing import CliRunner
 
 from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
-from dlfa_adapters.learning.checkpoints import write_plan
+from dlfa_adapters.runs.lifecycle import training_work
 from dlfa_cli.main import app
 
 
@@ -101,8 +101,8 @@ def test_resume_takes_no_other_options(dlfa, tmp_path):
 
 def test_beginning_anew_is_told(dlfa, files):
     given = ("train", "ner", "--train", files / "train.conll", "--labels", "data", "-t", "lora", "--max-steps", 1)
-    cut_short = files / "run.training"
-    write_plan(cut_short, {})
+    training_work(files / "run").begin()
+    (files / "run.training" / "training.json").write_text("{}", "utf-8")
     done = dlfa(*given, "--out", files / "run")
     assert f"A training of {files / 'run'} that was cut short begins anew; --resume {files / 'run'}" in done.stderr
     assert "begins anew" not in dlfa(*given, "--out", files / "other").stderr

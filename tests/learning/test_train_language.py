@@ -15,8 +15,8 @@ from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
 from dlfa_adapters.heads.language import RECORD
 from dlfa_adapters.learning import resume_language, train_language
-from dlfa_adapters.learning.checkpoints import work_folder
 from dlfa_adapters.learning.language.text import MaskedDraws, Masking, hold_out, mask_text, read_paragraphs
+from dlfa_adapters.runs.lifecycle import work_folder
 
 WORDS = "anna bob met in rome new york is far the bank of and acme".split()
 
@@ -200,7 +200,7 @@ def test_killed_while_the_folder_is_written(moment, learn, through, tmp_path, mo
     """The weights are there, the record is not; or all is there and the checkpoints were about to go."""
     with monkeypatch.context() as patch:
         if moment == "remove_work":
-            patch.setattr("dlfa_adapters.learning.language.train.remove_work", die)
+            patch.setattr("dlfa_adapters.runs.lifecycle.remove_work", die)
         else:
             patch.setattr("dlfa_adapters.runs.folder.sha256_of", die)
         killed(lambda: learn(tmp_path / "xx", every=100))

@@ -7,9 +7,9 @@ import pytest
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.folders import MARKER
 from dlfa_adapters.learning import resume_training, train, train_language
-from dlfa_adapters.learning.checkpoints import work_folder
 from dlfa_adapters.learning.tune import tune
 from dlfa_adapters.runs import read_run
+from dlfa_adapters.runs.lifecycle import work_folder
 
 PLAN = {"id": "1", "milestones": []}
 

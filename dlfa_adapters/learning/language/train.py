@@ -2,7 +2,6 @@
 
 import logging
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,28 +10,17 @@ from typing import Any, cast
 from transformers import TrainerState, set_seed
 
 from dlfa_adapters.encoders import load_encoder
-from dlfa_adapters.ground.folders import remove_drafts
 from dlfa_adapters.ground.running import Progress, is_main, wait_for_everyone
 from dlfa_adapters.heads.language import RECORD, read_record
 from dlfa_adapters.heads.pretrained_decoder import pretrained_decoder
 from dlfa_adapters.learning.arguments import training_arguments
-from dlfa_adapters.learning.checkpoints import (
-    alone,
-    check_work_folder,
-    has_plan,
-    read_plan,
-    remove_work,
-    work_folder,
-    write_plan,
-)
+from dlfa_adapters.learning.checkpoints import last_checkpoint
 from dlfa_adapters.learning.finish import machine
 from dlfa_adapters.learning.finite import check_weights
 from dlfa_adapters.learning.language.plan import LanguagePlan, as_options, check_length, language_settings
 from dlfa_adapters.learning.language.text import MaskedText, mask_text
 from dlfa_adapters.learning.language.trainer import LanguageTrainer, perplexity
-from dlfa_adapters.learning.resume import check_same, identity_of, last_checkpoint
-from dlfa_adapters.runs import write_run
-from dlfa_adapters.runs.folder import check_free
+from dlfa_adapters.runs.lifecycle import Training, request_left
 from dlfa_adapters.tuning import parameter_report, trainable_share
 from dlfa_adapters.tuning.language import LanguageTuning
 
@@ -105,16 +93,14 @@ def train_language(
     files = [text] if isinstance(text, str | Path) else list(text)
     out = Path(out or f"adapters/{language}")
     report = progress or (lambda stage, done, total: None)
-    check_free(out, RECORD)
-    check_work_folder(out)
+    training = Training(out, RECORD)
     request = {
         "language": language, "text": [str(file) for file in files], "format": format, "model": model,
         "config": config, "reduction": reduction, "leave_out": tuning.leave_out, "steps": steps,
         **as_options(settings),
     }  # fmt: skip
-    before = read_plan(out) if resume else None
-    if before and (done := _finished(out, before["id"])):
-        return done
+    if training.go_on(resume):
+        return _read(out)
 
     report("Loading encoder and text", 0, 1)
     encoder = load_encoder(model)
@@ -133,24 +119,16 @@ def train_language(
     plan = LanguagePlan(tuning, settings, encoder, masked.about, parameter_report(encoder.model))
     report("Loading encoder and text", 1, 1)
 
-    identity = identity_of(request, described["fingerprint"], masked.about)
-    if before:
-        check_same(before, identity, out)
-    training_id, folder = str(before["id"]) if before else uuid.uuid4().hex, work_folder(out)
-    with alone(out):
-        if is_main() and not before:
-            write_plan(folder, {"id": training_id, **identity})
+    with training.alone(request, described["fingerprint"], masked.about):
         if on_start is not None:
             on_start(plan)
         else:
             for line in plan.lines():
                 logger.info(line)
-        measured, seconds = _learn(plan, masked, folder, before is not None, report)
+        measured, seconds = _learn(plan, masked, training, report)
         check_weights(plan.encoder.model)
         if is_main():
-            remove_drafts(out)
-            _write(out, plan, described, measured, {"id": training_id, "seconds": seconds})
-            remove_work(out)
+            _write(training, plan, described, measured, seconds)
     wait_for_everyone()
     return _read(out)
 
@@ -166,22 +144,21 @@ def resume_language(
         RunError: If there is nothing to resume, or text or encoder have changed.
     """
     out = Path(out)
-    if (out / RECORD).is_file() and not has_plan(out):
-        remove_work(out)  # killed while it was deleted
+    request = request_left(out, RECORD)
+    if request is None:
         return _read(out)
-    request = dict(read_plan(out)["request"])
     return train_language(**request, out=out, resume=True, on_start=on_start, progress=progress)
 
 
 def _learn(
-    plan: LanguagePlan, text: MaskedText, folder: Path, resume: bool, report: Progress
+    plan: LanguagePlan, text: MaskedText, training: Training, report: Progress
 ) -> tuple[dict[str, float], float]:
     """Train, from the last whole checkpoint where there is one; perplexity before and after, and the seconds."""
     settings, model, pad = plan.settings, plan.encoder.model, plan.encoder.tokenizer.pad_token_id
     args = training_arguments(  # which connects the processes
-        settings, folder, has_dev=False, find_unused=False, compile_model=settings.machine.compile
+        settings, training.folder, has_dev=False, find_unused=False, compile_model=settings.machine.compile
     )
-    checkpoint = last_checkpoint(folder, resume)
+    checkpoint = last_checkpoint(training.folder, training.before is not None)
     done = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")).global_step if checkpoint else 0
     began, measured, rows = time.monotonic(), {}, len(text.held_out)
     trainer = LanguageTrainer(
@@ -207,7 +184,7 @@ def _learn(
 
 
 def _write(
-    out: Path, plan: LanguagePlan, encoder: dict[str, Any], measured: dict[str, float], training: dict[str, Any]
+    training: Training, plan: LanguagePlan, encoder: dict[str, Any], measured: dict[str, float], seconds: float
 ) -> None:
     """The adapter as upstream saves it, and the record beside it; whole or not at all."""
     model, language = plan.encoder.model, plan.tuning.language
@@ -221,7 +198,8 @@ def _write(
         "training": {
             "steps": plan.settings.steps.max_steps,
             **as_options(plan.settings),
-            **training,
+            "id": training.id,
+            "seconds": seconds,
             "trainable_parameters": trainable,
             "parameters": total,
             **machine(),
@@ -231,16 +209,7 @@ def _write(
     def save(draft: Path) -> None:
         model.save_adapter(str(draft), language, with_head=False, use_safetensors=True)
 
-    write_run(out, record, save, record=RECORD)
-
-
-def _finished(out: Path, training_id: str) -> TrainedLanguage | None:
-    """The adapter, if this very training has written it and was cut short only while cleaning up."""
-    if not (out / RECORD).is_file() or _read(out).record.get("training", {}).get("id") != training_id:
-        return None
-    if is_main():
-        remove_work(out)
-    return _read(out)
+    training.end(record, save)
 
 
 def _read(out: Path) -> TrainedLanguage:

@@ -9,14 +9,13 @@ from typing import Any
 from torch import Tensor
 
 from dlfa_adapters.learning import Plan, train
-from dlfa_adapters.learning.checkpoints import remove_work
 from dlfa_adapters.learning.dataset import Examples
 from dlfa_adapters.learning.ensemble.batches import Batch
 from dlfa_adapters.learning.ensemble.predict import Questions
 from dlfa_adapters.learning.ensemble.training import TrainedMember
 from dlfa_adapters.learning.frozen.kept import Epoch
 from dlfa_adapters.learning.frozen.optimizer import Rate
-from dlfa_adapters.runs.folder import remove_run
+from dlfa_adapters.runs.lifecycle import remove_training
 from dlfa_adapters.sweeps.finetuned.ranks import alone
 from dlfa_adapters.sweeps.prepare import Prepared
 from dlfa_adapters.sweeps.rate_files import Job
@@ -64,8 +63,7 @@ def train_singly(
                 **options,
             )
     finally:
-        remove_run(folder)
-        remove_work(folder)
+        remove_training(folder)
     scores = run.config["training"]["dev_scores"]
     number = -(-int(run.config["training"]["best"].split()[-1]) // watcher.in_epoch)  # `step 12`
     counts = watcher.counts[number - 1] if targets else {}

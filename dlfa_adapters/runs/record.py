@@ -1,10 +1,60 @@
-"""What `run.json` and `training.json` must hold. What they hold besides is left alone."""
+"""`run.json`: what it says of a training, and what it must hold. What it holds besides is left alone."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from dlfa_adapters.tasks import Task
+
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+
+HEAD_OPTIONS = ("fusion", "fuse_layer", "gate", "reduction", "branches", "norm", "init", "classifier")
+"""What `run.json` says of a head; all its options are in `head/head_config.json`."""
+
+
+def run_record(
+    task: Task,
+    *,
+    encoder: Mapping[str, Any],
+    head: Mapping[str, Any],
+    windows: Mapping[str, Any],
+    tuning: str,
+    seed: int,
+    training: Mapping[str, Any],
+    data: Mapping[str, Any],
+    metrics: Mapping[str, Any],
+    model: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What `run.json` says of a training; `write_run` adds format, versions and checksums.
+
+    Args:
+        task: What was trained for; its name is also the head's.
+        encoder: The encoder before training, from `Encoder.describe`.
+        head: The head's configuration, of which it says `HEAD_OPTIONS`, those that are there.
+        windows: `max_length`, `context`, `pooling`.
+        tuning: What learned.
+        seed: Of the training.
+        training: Options, and what came of them.
+        data: For `train` and `dev`: source, language, items, fingerprint.
+        metrics: `name`, and scores in percent on `dev`, and `test`.
+        model: What `load_trained` must know; None: nothing but a head is there.
+    """
+    return {
+        "task": task.name,
+        "labels": list(task.labels),
+        **({"pair": task.pair} if task.kind == "classification" else {}),
+        "encoder": dict(encoder),
+        "head": {"name": task.name, **{key: head[key] for key in HEAD_OPTIONS if key in head}},
+        "windows": dict(windows),
+        "tuning": tuning,
+        **({} if model is None else {"model": dict(model)}),
+        "seed": seed,
+        "training": dict(training),
+        "data": dict(data),
+        "metrics": dict(metrics),
+    }
 
 
 @cache
