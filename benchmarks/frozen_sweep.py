@@ -85,7 +85,7 @@ def encode(model: object, tokenizer: object, path: Path, limit: int | None, devi
     """The first sentences of a file with their states, kept on the device."""
     items = read_file(path).items[:limit]
     words, tags = [item.words for item in items], [item.tags for item in items]
-    return encode_tagged(model, tokenizer, words, tags, max_tokens=65536, keep_on=device)
+    return encode_tagged(model, tokenizer, words, tags, max_tokens=65536, cache_on=device)
 
 
 def main() -> None:

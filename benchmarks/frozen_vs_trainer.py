@@ -29,7 +29,7 @@ def ours(model: Any, corpus: Corpus, specs: list[HeadSpec], args: argparse.Names
     clock = Clock(args.device)
 
     def states(part: Corpus) -> TaggedStates:
-        found = compute_states(model, part.windows, part.padding, keep_on=args.device)
+        found = compute_states(model, part.windows, part.padding, cache_on=args.device)
         return TaggedStates(part.words, part.tags, part.windows, AlignmentCounts(), found)
 
     train, dev = states(corpus), states(corpus.first(10))

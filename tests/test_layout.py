@@ -127,7 +127,7 @@ def test_folders_do_not_import_each_other_in_circles():
 
 @pytest.mark.parametrize("path", SOURCES, ids=module_name)
 def test_only_heads_and_tuning_know_adapters(path):
-    if part(module_name(path)) not in ("heads", "tuning") and module_name(path) != "dlfa_adapters.encoders.bare":
+    if part(module_name(path)) not in ("heads", "tuning") and module_name(path) != "dlfa_adapters.encoders.load":
         assert not [name for name in imports_of(path) if name.split(".")[0] == "adapters"]
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from dlfa_adapters.data.batching import HasInputIds, pad_batch
 from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.encoders.compute import tokens_at_once
-from dlfa_adapters.fusion import Fusion
+from dlfa_adapters.fusion import Fusion, select_states
 from dlfa_adapters.fusion.pooling import pool_tokens
 from dlfa_adapters.ground.errors import RunError
 
@@ -74,5 +74,5 @@ def sentence_states(
 def _by_name(seen: dict[str, Any]) -> dict[str, Tensor]:
     """What was read of a batch: (batch, seq, width) each."""
     outputs = seen["encoder"]
-    states = [*outputs.hidden_states[:-1], outputs.last_hidden_state]
+    states = select_states(range(len(outputs.hidden_states)), outputs.hidden_states, outputs.last_hidden_state)
     return {**{str(k): state for k, state in enumerate(states)}, **({FUSED: seen[FUSED]} if FUSED in seen else {})}

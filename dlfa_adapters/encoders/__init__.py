@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from dlfa_adapters.ground.packages import lazily
 
 if TYPE_CHECKING:
-    from dlfa_adapters.encoders.identity import fingerprint
     from dlfa_adapters.encoders.load import Encoder, load_encoder, load_tokenizer
     from dlfa_adapters.encoders.offline import OfflineEncoder, find_offline_encoder, load_offline_encoder
+    from dlfa_adapters.encoders.parts import fingerprint
 
 __all__ = [
     "Encoder",
@@ -24,6 +24,6 @@ __getattr__ = lazily(
     {
         **dict.fromkeys(("Encoder", "load_encoder", "load_tokenizer"), "load"),
         **dict.fromkeys(("OfflineEncoder", "find_offline_encoder", "load_offline_encoder"), "offline"),
-        "fingerprint": "identity",
+        "fingerprint": "parts",
     },
 )

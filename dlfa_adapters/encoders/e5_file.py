@@ -5,18 +5,24 @@ table, a directory of tensors, and the tensors. Matrices are [out, in], as in `t
 float32 or 4-bit blocks: 32 consecutive weights share an f16 scale d, and weight j is (q_j - 8) d with q_j in 0..15;
 the low halves of the 16 bytes are weights 0..15, the high halves 16..31. Biases, layer norms, positions and types are
 float32.
+
+The file is found through the metadata of the package, of which nothing is imported.
 """
 
 import struct
 from dataclasses import dataclass
+from importlib import metadata
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dlfa_adapters.ground.errors import DataError
+from dlfa_adapters.ground.errors import DataError, MissingExtraError
+from dlfa_adapters.ground.files import sha256_of
 
+_INSTALL = 'pip install "dlfa-adapters[demo]"'
 _BLOCK = np.dtype([("scale", "<f2"), ("quants", "u1", 16)])
 _HEADER = struct.Struct("<4sI7ifi")
 _TOKENIZER = struct.Struct("<5iQ")
@@ -156,3 +162,35 @@ class E5File:
         if len(state) != len(self._entries):
             raise DataError(f"Expected {len(state)} tensors in the E5S1 file, found {len(self._entries)}.")
         return state
+
+
+def package_file(distribution: str, member: str, sha256: str) -> Path:
+    """Path of a file in an installed distribution, after checking its bytes.
+
+    Args:
+        distribution: Name on the package index.
+        member: The end of the file's path in it.
+        sha256: What the file must hash to.
+
+    Raises:
+        MissingExtraError: If the distribution is not installed or has no such file.
+        DataError: If the file has another checksum.
+    """
+    try:
+        files = metadata.files(distribution) or []
+    except metadata.PackageNotFoundError as error:
+        raise MissingExtraError(
+            f"The offline encoder needs the package {distribution}, which is not installed; type: {_INSTALL}"
+        ) from error
+    path = next((Path(str(f.locate())) for f in files if f.as_posix().endswith(member)), None)
+    if path is None or not path.is_file():
+        raise MissingExtraError(
+            f"The installed package {distribution} has no file {member}; type: {_INSTALL} --force-reinstall"
+        )
+    found = sha256_of(path)
+    if found != sha256:
+        raise DataError(
+            f"{path.name} of the package {distribution} should have sha256 {sha256}, it has {found}; "
+            f"type: {_INSTALL} --force-reinstall"
+        )
+    return path

@@ -1,14 +1,19 @@
-"""Loading the encoder of a run by name, and telling whether it is the same one again."""
+"""Loading an encoder by name, as a model of adapters that heads can be added to."""
 
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.encoders.bare import load_encoder_model
-from dlfa_adapters.encoders.identity import fingerprint
+from adapters import AutoAdapterModel
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoTokenizer
+from transformers.modeling_utils import no_init_weights
+
 from dlfa_adapters.encoders.offline import find_offline_encoder, load_found, load_found_tokenizer
-from dlfa_adapters.ground.errors import ConfigError, is_a_librarys
+from dlfa_adapters.encoders.parts import fingerprint
+from dlfa_adapters.ground.errors import ConfigError, RunError, is_a_librarys
 from dlfa_adapters.ground.reach import no_answer, only_cached
 
 OFFLINE = "offline"
@@ -57,8 +62,6 @@ def load_encoder(name: str = OFFLINE) -> Encoder:
         found = find_offline_encoder()
         model, tokenizer = load_found(found)
         return Encoder(name, found.origin, model, tokenizer)
-    from transformers import AutoTokenizer
-
     local = only_cached(name)
     try:  # fix_mistral_regex: Transformers takes every tokenizer in a folder for Mistral's, and would warn of a mistake
         tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=local, fix_mistral_regex=False)
@@ -82,6 +85,41 @@ def load_tokenizer(name: str = OFFLINE) -> Any:
     """The tokenizer of an encoder alone; see `load_encoder`, which says more where there is none."""
     if name == OFFLINE:
         return load_found_tokenizer(find_offline_encoder())
-    from transformers import AutoTokenizer
-
     return AutoTokenizer.from_pretrained(name, local_files_only=only_cached(name), fix_mistral_regex=False)
+
+
+class FirstTokenPooler(nn.Module):
+    """Stands where an encoder without a trained pooler would get a random one: the first token's state as it is."""
+
+    def forward(self, hidden_states: Tensor) -> Tensor:
+        """(batch, seq, width) to (batch, width)."""
+        return hidden_states[:, 0]
+
+
+def load_encoder_model(location: str, *, local_files_only: bool = False) -> Any:
+    """Load an encoder as an adapter model, in eval mode and float32.
+
+    A folder that was saved from a bare BERT without a pooler is loaded without inventing one, and without the warning
+    that one was invented; everything else goes through `AutoAdapterModel.from_pretrained`.
+
+    Args:
+        location: A folder or a name on the hub.
+        local_files_only: Take what is in the cache, and do not ask the hub.
+
+    Raises:
+        RunError: If the folder's weights do not fit its configuration.
+    """
+    weights = Path(location) / "model.safetensors"
+    config = AutoConfig.from_pretrained(location) if weights.is_file() else None
+    state = load_file(weights) if config is not None and config.architectures == ["BertModel"] else {}
+    if not state or any("pooler" in name for name in state):
+        return AutoAdapterModel.from_pretrained(location, local_files_only=local_files_only).eval()
+    with no_init_weights():
+        model = AutoAdapterModel.from_config(config)
+    model.base_model.pooler = FirstTokenPooler()
+    # adapters lists the word embeddings a second time, as the base of prompt tuning: the same tensor, loaded already
+    missing, unexpected = model.base_model.load_state_dict(state, strict=False)
+    missing = [name for name in missing if not name.startswith("prompt_tuning.")]
+    if missing or unexpected:
+        raise RunError(f"{weights} does not fit its config.json: missing {missing}, unexpected {unexpected}.")
+    return model.eval()

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import platformdirs
 
-from dlfa_adapters.encoders.e5_file import E5File
-from dlfa_adapters.encoders.package_files import package_file
+from dlfa_adapters.encoders.e5_file import E5File, package_file
 from dlfa_adapters.ground.errors import ConfigError, DataError, MissingExtraError
 from dlfa_adapters.ground.folders import Ours, draft_beside, remove, remove_drafts
 
@@ -117,7 +116,7 @@ def load_found(found: OfflineEncoder, *, plain: bool = False) -> tuple[Any, Any]
     """Load what `find_offline_encoder` found; see `load_offline_encoder`."""
     from transformers import BertModel
 
-    from dlfa_adapters.encoders.bare import load_encoder_model
+    from dlfa_adapters.encoders.load import load_encoder_model
 
     tokenizer = load_found_tokenizer(found)
     if plain:

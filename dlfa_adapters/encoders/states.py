@@ -1,7 +1,14 @@
-"""The hidden states of a frozen encoder, without padding: kept in memory or in a file, or computed when asked for."""
+"""The hidden states of a frozen encoder, without padding: cached in memory or in a file, or computed when requested.
 
+`states_of` is where an encoder runs for its states, and `select_states` of `fusion` where they are picked of what it
+gives. What changes them on their way, such as a shift behind a block, is a `Change`, which caches know too.
+"""
+
+import hashlib
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +17,24 @@ import torch
 from torch import Tensor
 
 from dlfa_adapters.data.batching import HasInputIds, pad_batch
+from dlfa_adapters.encoders.parts import fingerprint, fingerprint_of_adapters
+from dlfa_adapters.fusion import select_states
+from dlfa_adapters.ground.packages import versions
+
+_VERSIONS = ("dlfa-adapters", "torch", "transformers")
+
+
+class Change(ABC):
+    """A change of states on their way through an encoder, such as a shift behind a block or a mask on its heads."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """What tells it from every other change, e.g. with a hash of its numbers; cached states are known by it."""
+
+    @abstractmethod
+    def applied(self, encoder: Any) -> AbstractContextManager[Any]:
+        """A context in which the encoder has it, e.g. by a hook on a block of `parts.blocks_of`."""
 
 
 class States(ABC):
@@ -65,14 +90,14 @@ class States(ABC):
 
 @dataclass(frozen=True)
 class HiddenStates(States):
-    """States that are kept: in memory, on a GPU, or mapped from a file.
+    """States that are cached: in memory, on a GPU, or mapped from a file.
 
     Attributes:
         tokens: (tokens, layers, width) in 16 bits, window after window.
         offsets: Where each window starts in `tokens`; one more entry than windows.
         layers: See `States`.
         num_layers: See `States`.
-        target: Where they are handed out; None: where they are kept.
+        target: Where they are handed out; None: where they are cached.
     """
 
     tokens: Tensor
@@ -105,9 +130,9 @@ class HiddenStates(States):
 
 @dataclass(frozen=True)
 class StreamedStates(States):
-    """States that are computed whenever they are asked for: the encoder runs once in each pass over the data.
+    """States that are computed whenever they are requested: the encoder runs once in each pass over the data.
 
-    They are rounded to 16 bits as kept ones are, so that a training does not depend on where its states come from: to
+    They are rounded to 16 bits as cached ones are, so that a training does not depend on where its states come from: to
     float16, or to bfloat16 where one of them is too large for that.
 
     Attributes:
@@ -115,12 +140,14 @@ class StreamedStates(States):
         windows: What it reads.
         pad_token_id: The tokenizer's.
         layers: See `States`.
+        changes: See `states_of`.
     """
 
     model: Any
     windows: Sequence[HasInputIds]
     pad_token_id: int | None
     layers: tuple[int, ...]
+    changes: tuple[Change, ...] = ()
 
     @property
     def num_layers(self) -> int:  # type: ignore[override]
@@ -144,13 +171,19 @@ class StreamedStates(States):
     def tokens_of(self, indices: Sequence[int]) -> Tensor:
         """See `States`."""
         windows = [self.windows[i] for i in indices]
-        states = encode(self.model, windows, self.pad_token_id, self.layers)
+        states = states_of(self.model, windows, self.pad_token_id, self.layers, self.changes)
         half = states.half()
         return (half if half.isfinite().all() else states.bfloat16()).float()
 
 
 @torch.no_grad()
-def encode(model: Any, windows: Sequence[HasInputIds], pad_token_id: int | None, layers: Sequence[int]) -> Tensor:
+def states_of(
+    model: Any,
+    windows: Sequence[HasInputIds],
+    pad_token_id: int | None,
+    layers: Sequence[int],
+    changes: Sequence[Change] = (),
+) -> Tensor:
     """The states of some windows, one after the other without padding.
 
     Args:
@@ -158,18 +191,45 @@ def encode(model: Any, windows: Sequence[HasInputIds], pad_token_id: int | None,
         windows: What to encode, in one batch.
         pad_token_id: The tokenizer's.
         layers: Which states; L stands for `last_hidden_state`.
+        changes: What changes states on their way, each within those before it.
 
     Returns:
         (tokens, layers, width), in the precision of the encoder.
     """
     encoder = model.base_model
     inputs = {name: tensor.to(encoder.device) for name, tensor in pad_batch(windows, pad_token_id).items()}
-    outputs = encoder(**inputs, output_hidden_states=True, return_dict=True)
-    last = encoder.config.num_hidden_layers
-    chosen = [outputs.last_hidden_state if k == last else outputs.hidden_states[k] for k in layers]
+    with ExitStack() as stack:
+        for change in changes:
+            stack.enter_context(change.applied(encoder))
+        outputs = encoder(**inputs, output_hidden_states=True, return_dict=True)
+    chosen = select_states(layers, outputs.hidden_states, outputs.last_hidden_state)
     lengths = torch.tensor([len(window.input_ids) for window in windows])
     real = ranges(torch.arange(len(windows)) * inputs["input_ids"].shape[1], lengths).to(encoder.device)
     return torch.stack([state.flatten(0, 1).index_select(0, real) for state in chosen], dim=1)
+
+
+def identity_of(
+    model: Any, windows: Sequence[HasInputIds], layers: Sequence[int], changes: Sequence[Change] = ()
+) -> dict[str, str]:
+    """What states depend on: the encoder, what it reads, what changes them, and the libraries that run it.
+
+    The pieces of the windows stand for data, tokenizer, and lengths of windows: states are equal if the pieces are.
+    """
+    pieces = hashlib.sha256()
+    for window in windows:
+        for row in (window.input_ids, getattr(window, "token_type_ids", None) or ()):
+            pieces.update(len(row).to_bytes(4, "little") + array("q", row).tobytes())
+    installed = versions()
+    about = {
+        "encoder": fingerprint(model),
+        "config": hashlib.sha256(model.config.to_json_string().encode()).hexdigest()[:16],
+        "pieces": pieces.hexdigest()[:16],
+        "layers": ",".join(map(str, layers)),
+        "versions": ", ".join(f"{name} {installed[name]}" for name in _VERSIONS),
+        "adapters": fingerprint_of_adapters(model),
+        "changes": "; ".join(change.identity for change in changes),
+    }
+    return {name: value for name, value in about.items() if value}
 
 
 def ranges(starts: Tensor, lengths: Tensor) -> Tensor:

@@ -59,11 +59,11 @@ def state_indices(fusion: str, fuse_layer: tuple[int, ...], num_layers: int) -> 
 
 
 def select_states(
-    indices: tuple[int, ...],
+    indices: Sequence[int],
     hidden_states: Sequence[Float[Tensor, "batch seq width"]],
     last_hidden_state: Float[Tensor, "batch seq width"],
 ) -> tuple[Float[Tensor, "batch seq width"], ...]:
-    """Pick the states by index. The upper one is always `last_hidden_state`.
+    """Pick the states by index: the one place where that is done. The upper one is always `last_hidden_state`.
 
     Some encoders norm `last_hidden_state` but not `hidden_states[-1]`, or the other way round, so the two differ.
 

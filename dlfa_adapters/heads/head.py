@@ -11,7 +11,7 @@ from torch import Tensor
 from transformers.utils import ModelOutput
 
 from dlfa_adapters._version import __version__
-from dlfa_adapters.encoders.identity import check_encoder, describe_encoder
+from dlfa_adapters.encoders.parts import check_encoder, describe_encoder
 from dlfa_adapters.fusion import FuseLayer, make_bilstm, make_fusion, select_states, state_indices
 from dlfa_adapters.fusion.base import one_of, true_or_false
 from dlfa_adapters.fusion.pooling import POOLINGS, first_real_token

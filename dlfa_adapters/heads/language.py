@@ -7,7 +7,7 @@ from typing import Any
 from adapters.composition import Stack
 from adapters.loading import AdapterLoader
 
-from dlfa_adapters.encoders.identity import fingerprint
+from dlfa_adapters.encoders.parts import fingerprint
 from dlfa_adapters.ground.errors import ConfigError, is_a_librarys, mend, wrong_in
 from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.heads.schema import language_schema

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from dlfa_adapters.encoders.identity import check_encoder
+from dlfa_adapters.encoders.parts import check_encoder
 from dlfa_adapters.ground.errors import RunError, mend, wrong_in
 from dlfa_adapters.heads.names import check_head_name
 from dlfa_adapters.heads.schema import HEAD_TYPE, head_schema

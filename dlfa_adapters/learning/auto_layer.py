@@ -9,8 +9,8 @@ import torch
 from dlfa_adapters.data.pairs import encode_texts
 from dlfa_adapters.data.readers import read_pairs, read_text
 from dlfa_adapters.encoders import Encoder
-from dlfa_adapters.encoders.keep import decide, keep
-from dlfa_adapters.encoders.similarity import parallel_cosine, sentence_means
+from dlfa_adapters.encoders.cache import find_room
+from dlfa_adapters.encoders.compute import parallel_cosine, sentence_means
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.ground.folders import draft_beside
 from dlfa_adapters.ground.running import Progress
@@ -112,9 +112,8 @@ def _by_dev(
     device = model.device
     model.to("cuda" if torch.cuda.is_available() else device).eval()
     with draft_beside(out) as folder:
-        keeping = decide(model, windows, all_layers(specs, model.config.num_hidden_layers), folder)
-        states = keep(
-            keeping,
+        cache = find_room(model, windows, all_layers(specs, model.config.num_hidden_layers), folder)
+        states = cache.states(
             model,
             windows,
             encoder.tokenizer.pad_token_id,

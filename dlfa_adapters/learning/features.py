@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from dlfa_adapters.data.alignment import AlignmentCounts
-from dlfa_adapters.encoders.keep import decide, keep
+from dlfa_adapters.encoders.cache import find_room
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.learning.dataset import Examples, labels_in
@@ -71,16 +71,16 @@ def train_features(
     head, device, total = model.heads[head_name], model.device, sum(map(len, windows.values()))
     model.to("cuda" if torch.cuda.is_available() else device).eval()
     lstm = settings.head.classifier == "bilstm"
-    keeping = decide(model, windows, sorted(set(head.indices)), folder)
+    cache = find_room(model, windows, sorted(set(head.indices)), folder)
     progress("Computing hidden states, once", 0, total)
-    states = keep(
-        keeping, model, windows, pad_token_id, lambda done: progress("Computing hidden states, once", done, total)
+    states = cache.states(
+        model, windows, pad_token_id, lambda done: progress("Computing hidden states, once", done, total)
     )
     if lstm:
         on_train, on_dev = (OnStates(data[name], states[name]) for name in ("train", "dev"))
         epochs = settings.steps.epochs or 1
         epoch, scores = train_on_plateau(
-            head.to(keeping.device), on_train, on_dev, settings, lambda: progress("Training", 1, epochs)
+            head.to(cache.device), on_train, on_dev, settings, lambda: progress("Training", 1, epochs)
         )
         labels = labels_in(on_dev.predictions(head))
         model.to(device)

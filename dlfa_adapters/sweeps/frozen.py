@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from dlfa_adapters.encoders.keep import DEFAULT_BUDGET, decide, keep
+from dlfa_adapters.encoders.cache import DEFAULT_BUDGET, find_room
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.files import remove_drafts_of
 from dlfa_adapters.ground.running import Progress
@@ -135,10 +135,10 @@ def _states(
     model, pad = prepared.encoder.model, prepared.encoder.tokenizer.pad_token_id
     if torch.cuda.is_available():
         model.to("cuda")
-    keeping = decide(model, windows, all_layers(prepared.specs, prepared.num_layers), folder, budget)
-    note(f"{keeping}.")
+    cache = find_room(model, windows, all_layers(prepared.specs, prepared.num_layers), folder, budget)
+    note(f"{cache}.")
     total = sum(map(len, windows.values()))
-    states = keep(keeping, model, windows, pad, lambda done: report("Computing hidden states, once", done, total))
+    states = cache.states(model, windows, pad, lambda done: report("Computing hidden states, once", done, total))
     return {name: as_sentences(data[name], states[name]) for name in data}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.data.reading import Reading
-from dlfa_adapters.encoders.keep import DEFAULT_BUDGET
+from dlfa_adapters.encoders.cache import DEFAULT_BUDGET
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.ground.packages import check_matplotlib
 from dlfa_adapters.ground.running import Progress, device_name, is_main, world_size

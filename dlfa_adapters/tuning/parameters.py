@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dlfa_adapters.encoders.blocks import part_of, pooler_of
+from dlfa_adapters.encoders.parts import part_of, pooler_of
 
 if TYPE_CHECKING:
     from torch import nn

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from dlfa_adapters.encoders import offline
+from dlfa_adapters.encoders.e5_file import package_file
 from dlfa_adapters.encoders.offline import find_offline_encoder, load_offline_encoder
-from dlfa_adapters.encoders.package_files import package_file
 from dlfa_adapters.ground.errors import DataError, MissingExtraError
 
 LINES = {  # own sentences, one a language

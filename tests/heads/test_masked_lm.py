@@ -164,6 +164,6 @@ def test_checkpoints_without_a_usable_decoder(tiny_config, tiny_model, tmp_path)
 
 
 def load(folder):
-    from dlfa_adapters.encoders.bare import load_encoder_model
+    from dlfa_adapters.encoders.load import load_encoder_model
 
     return load_encoder_model(str(folder))

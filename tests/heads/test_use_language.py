@@ -7,7 +7,7 @@ import torch
 from adapters import Stack
 from safetensors.torch import load_file, save_file
 
-from dlfa_adapters.encoders.identity import fingerprint
+from dlfa_adapters.encoders.parts import fingerprint
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.heads.language import RECORD

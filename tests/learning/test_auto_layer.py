@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from dlfa_adapters.encoders.similarity import parallel_cosine, sentence_means
+from dlfa_adapters.encoders.compute import parallel_cosine, sentence_means
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.learning import auto_layer
 from dlfa_adapters.learning.auto_layer import LayerChoice

@@ -199,12 +199,12 @@ def test_a_class_of_transformers_that_pools_says_so():
 
 def test_a_mistake_of_ours_is_not_said_to_be_the_users(tiny_folder, monkeypatch):
     """A name that is not there, in a line of ours, is no folder that cannot be loaded."""
-    from dlfa_adapters.encoders import bare
+    from dlfa_adapters.encoders import load
+    from dlfa_adapters.encoders import plain as module
     from dlfa_adapters.encoders.load import load_encoder
-    from dlfa_adapters.models import encoder as module
 
     with monkeypatch.context() as patch:
-        patch.delattr(bare, "load_file")
+        patch.delattr(load, "load_file")
         with pytest.raises(NameError, match="load_file"):
             load_encoder(str(tiny_folder))
     with monkeypatch.context() as patch:

@@ -129,9 +129,9 @@ def test_what_is_saved(done):
 
 
 def test_only_what_is_missing_is_trained(done, sweep, monkeypatch):
-    from dlfa_adapters.learning.frozen import compute
+    from dlfa_adapters.encoders import compute
 
-    monkeypatch.setattr(compute, "encode", lambda *args: pytest.fail("the states are there"))
+    monkeypatch.setattr(compute, "states_of", lambda *args: pytest.fail("the states are there"))
     stages, told = [], []
     options = {"extra": ["gates:1", "mix"], "seeds": 3, "progress": lambda *step: stages.append(step), "compile": True}
     more = sweep(done.folder, within=5.0, note=told.append, **options)

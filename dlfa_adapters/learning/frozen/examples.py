@@ -136,7 +136,7 @@ def encode_tagged(
     max_length: int = 128,
     context: int = 64,
     max_tokens: int | None = None,
-    keep_on: str | torch.device = "cpu",
+    cache_on: str | torch.device = "cpu",
     on_progress: Callable[[int], None] | None = None,
 ) -> TaggedStates:
     """Cut sentences into windows and compute the frozen states of those.
@@ -149,10 +149,10 @@ def encode_tagged(
         max_length: Pieces in a window, special ones included.
         context: Pieces that neighbouring windows share.
         max_tokens: See `compute_states`.
-        keep_on: See `compute_states`.
+        cache_on: See `compute_states`.
         on_progress: Called with the number of windows that were just done.
     """
     windows, counts = make_windows(tokenizer, words, max_length=max_length, context=context)
     pad = tokenizer.pad_token_id
-    states = compute_states(model, windows, pad, max_tokens=max_tokens, keep_on=keep_on, on_progress=on_progress)
+    states = compute_states(model, windows, pad, max_tokens=max_tokens, cache_on=cache_on, on_progress=on_progress)
     return TaggedStates(words, tags, windows, counts, states)

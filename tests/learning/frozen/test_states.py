@@ -4,7 +4,7 @@ import copy
 
 import torch
 
-from dlfa_adapters.encoders.states import encode
+from dlfa_adapters.encoders.states import states_of
 from dlfa_adapters.learning.frozen import StreamedStates, compute_states
 
 
@@ -28,9 +28,9 @@ def test_the_last_state_is_the_one_that_the_encoder_gives_out(encoder, tagged):
         output.last_hidden_state = torch.nn.functional.layer_norm(3 * output.last_hidden_state + 1, (16,), eps=0.1)
         return output
 
-    plain = encode(model, windows, 0, range(4))
+    plain = states_of(model, windows, 0, range(4))
     model.base_model.register_forward_hook(norm_once_more)
-    normed = encode(model, windows, 0, range(4))
+    normed = states_of(model, windows, 0, range(4))
     assert torch.equal(normed[:, :3], plain[:, :3])
     expected = torch.nn.functional.layer_norm(3 * plain[:, 3] + 1, (16,), eps=0.1)
     torch.testing.assert_close(normed[:, 3], expected)

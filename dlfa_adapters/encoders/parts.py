@@ -1,0 +1,137 @@
+"""What an encoder is: type, depth, width and fingerprint, as saved heads know it; and its parts by name."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from dlfa_adapters.ground.errors import ConfigError, RunError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+_ADDED = ("adapter", "lora", "prefix_tuning", "prompt_tunings")
+"""Parts of the names of parameters that an encoder was given besides its own."""
+
+_EMBEDDINGS = ("embeddings", "embeddings_project", "encoder.rel_embeddings")
+"""Below the first block; DeBERTa's relative positions too, which every block reads."""
+
+
+def blocks_of(model: Any) -> "list[nn.Module]":
+    """The blocks of an encoder, block k at index k - 1.
+
+    Args:
+        model: A model of adapters.
+
+    Raises:
+        ConfigError: If blocks share their weights (ALBERT), so that there is no block by itself.
+    """
+    encoder = model.base_model
+    found = [block for _, block in encoder.iter_layers()]
+    if len(found) != encoder.config.num_hidden_layers:
+        raise ConfigError(
+            f"The {encoder.config.num_hidden_layers} blocks of {encoder.config.model_type} share {len(found)} sets of "
+            "weights, so none can be frozen by itself; type --tuning full, lora or bottleneck."
+        )
+    return found
+
+
+def embeddings_of(model: Any) -> "Iterator[nn.Module]":
+    """What comes before the first block, and is read by all."""
+    for name, module in model.base_model.named_modules():
+        if name in _EMBEDDINGS:
+            yield module
+
+
+def pooler_of(model: Any) -> "nn.Module | None":
+    """The pooler, which no DLFA head reads, or None."""
+    from torch import nn
+
+    pooler = getattr(model.base_model, "pooler", None)
+    return pooler if isinstance(pooler, nn.Module) else None
+
+
+def part_of(name: str, block_numbers: dict[str, int]) -> str:
+    """To which part of the model a parameter belongs, for tables.
+
+    Args:
+        name: Name of the parameter in the model.
+        block_numbers: Name of each block, with a dot at its end, to its number from 1.
+    """
+    if ".fusion." in name:
+        return "fusion"
+    if name.startswith("heads.") or ".classifier." in name:
+        return "classifier"
+    if any(part in name for part in ("lora_", ".loras.")):
+        return "LoRA"
+    if ".adapters." in name or "invertible_adapters" in name or "shared_parameters" in name:
+        return "adapters"
+    for block, number in block_numbers.items():
+        if block in name:
+            return f"block {number}"
+    return "embeddings" if "embeddings" in name else "rest of the encoder"
+
+
+def describe_encoder(config: Any) -> dict[str, Any]:
+    """The encoder as it stands in a saved head.
+
+    Args:
+        config: The Transformers configuration of the model.
+    """
+    return {
+        "model_type": config.model_type,
+        "num_layers": config.num_hidden_layers,
+        "hidden_size": config.hidden_size,
+        "name": getattr(config, "name_or_path", "") or "",
+    }
+
+
+def fingerprint(model: Any) -> str:
+    """A short hash of an encoder: names, shapes and the first 64 values of every weight, without adapters and heads.
+
+    Cheap enough for every load, and different for other weights: retraining moves every tensor.
+    """
+    return _hash(model, lambda name: not any(part in name for part in (*_ADDED, "prompt_tuning")))
+
+
+def fingerprint_of_adapters(model: Any) -> str:
+    """The same of what an encoder was given besides, adapters or LoRA, and of which is active; "" for none."""
+    if not any(part in name for name, _ in model.base_model.named_parameters() for part in _ADDED):
+        return ""
+    active = getattr(model, "active_adapters", None)
+    return f"{_hash(model, lambda name: any(part in name for part in _ADDED))} {'' if callable(active) else active}"
+
+
+def _hash(model: Any, belongs: Callable[[str], bool]) -> str:
+    digest = hashlib.sha256()
+    for name, weight in sorted(model.base_model.named_parameters()):
+        if belongs(name):
+            values = weight.detach().flatten()[:64].float().cpu().numpy()
+            digest.update(f"{name} {tuple(weight.shape)}".encode() + values.tobytes())
+    return digest.hexdigest()[:16]
+
+
+def check_encoder(head_name: str, saved: dict[str, Any], config: Any) -> None:
+    """Refuse a saved head that belongs to another kind of encoder.
+
+    Args:
+        head_name: Name of the head, for the message.
+        saved: What `describe_encoder` said when the head was saved.
+        config: The configuration of the model that is to take it.
+
+    Raises:
+        RunError: Naming both encoders. The checkpoint's name may differ: that is what fine-tuning does.
+    """
+    here = describe_encoder(config)
+    if any(saved.get(key) != here[key] for key in ("model_type", "num_layers", "hidden_size")):
+        name = saved.get("name") or "the model that it was saved from"
+        raise RunError(
+            f"Head {head_name!r} belongs to {_sentence(saved)}, but this model is {_sentence(here)}; load it into "
+            f"AutoAdapterModel.from_pretrained({name!r}) or another model of that kind."
+        )
+
+
+def _sentence(encoder: dict[str, Any]) -> str:
+    return (
+        f"a {encoder.get('model_type')} encoder with {encoder.get('num_layers')} layers "
+        f"of width {encoder.get('hidden_size')}"
+    )
