@@ -19,9 +19,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dlfa_adapters.scores.intervals import interval, p_value
-from dlfa_adapters.scores.resampling import resample_languages
-from dlfa_adapters.scores.simultaneous import simultaneous
+from dlfa_adapters.scores.intervals import interval, p_value, simultaneous
+from dlfa_adapters.scores.resample import resample_languages
 from dlfa_adapters.scores.translations import Drawn, Translations
 
 ACCURACY = 0.7

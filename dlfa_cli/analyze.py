@@ -13,8 +13,7 @@ from dlfa_cli.once import Command
 
 if TYPE_CHECKING:
     from dlfa_adapters.analysis.parallel_report import ParallelReport
-    from dlfa_adapters.scores.paired import Difference
-    from dlfa_adapters.scores.report import Estimate
+    from dlfa_adapters.scores.intervals import Difference, Estimate
 
 analyze_app = typer.Typer(cls=Group, no_args_is_help=True)
 

@@ -2,15 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from dlfa_cli.evaluate import MOST_RESAMPLES, RESAMPLES, check_markdown, language_list, print_table
+from dlfa_cli.evaluate import MOST_RESAMPLES, RESAMPLES, check_markdown, language_list, show
 from dlfa_cli.reading import Format, TagColumn, WordColumn
-
-if TYPE_CHECKING:
-    from dlfa_adapters.scores.compare import Comparison
 
 
 def compare(
@@ -79,7 +76,8 @@ def compare(
         from dlfa_adapters.ground.files import write_text
         from dlfa_adapters.predict.run import predict_run
         from dlfa_adapters.scores.compare import compare_all
-        from dlfa_adapters.scores.render import comparison_markdown
+        from dlfa_adapters.scores.notes import comparison_notes
+        from dlfa_adapters.scores.show import comparison_markdown, comparison_tables
 
     with progress_bars(screen) as progress:
         if data is None:
@@ -107,7 +105,7 @@ def compare(
         typer.echo(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False))
     else:
         for comparison in found:
-            _show(comparison)
+            show(comparison_tables(comparison), comparison_notes(comparison))
     if markdown is not None:
         write_text(markdown, "\n".join(comparison_markdown(comparison) for comparison in found))
 
@@ -115,17 +113,3 @@ def compare(
 def _names(number: int) -> list[str]:
     """What models are called while they predict: A, B, ..., Z, 27, ..."""
     return [chr(ord("A") + i) if i < 26 else str(i + 1) for i in range(number)]
-
-
-def _show(comparison: "Comparison") -> None:
-    from dlfa_adapters.scores import render
-    from dlfa_cli.screen import results_console, visible
-
-    console = results_console()
-    for score, title in comparison.titles.items():
-        header, rows = render.comparison_header(comparison, score), render.comparison_rows(comparison, score)
-        print_table(console, header, rows, f"{title}, by language")
-        header, rows = render.comparison_mean_header(comparison, score), render.comparison_mean_rows(comparison, score)
-        print_table(console, header, rows, f"{title}, means")
-    for note in render.comparison_notes(comparison):
-        console.print(visible(note), markup=False)

@@ -12,7 +12,7 @@ from dlfa_cli.reading import Format, TagColumn, WordColumn
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dlfa_adapters.scores.report import Report
+    from dlfa_adapters.scores.show import TextTable
 
 RESAMPLES, MOST_RESAMPLES = 1000, 1_000_000
 
@@ -79,8 +79,10 @@ def evaluate(
     with loading() as screen:
         from dlfa_adapters.ground.files import write_text
         from dlfa_adapters.predict.run import predict_run
-        from dlfa_adapters.scores.render import markdown as as_markdown
-        from dlfa_adapters.scores.scoring import build_report
+        from dlfa_adapters.scores.evaluate import build_report
+        from dlfa_adapters.scores.notes import notes
+        from dlfa_adapters.scores.show import markdown as as_markdown
+        from dlfa_adapters.scores.show import tables
 
     with progress_bars(screen) as progress:
         predictions = predict_run(
@@ -104,7 +106,7 @@ def evaluate(
     if as_json:
         typer.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=1, allow_nan=False))
     else:
-        _show(report)
+        show(tables(report), notes(report))
     if markdown is not None:
         write_text(markdown, as_markdown(report))
     if folder is not None:
@@ -171,18 +173,12 @@ def print_table(console: "Console", header: Sequence[str], rows: Sequence[Sequen
     console.print()
 
 
-def _show(report: "Report") -> None:
-    from dlfa_adapters.scores.notes import notes
-    from dlfa_adapters.scores.render import language_rows, mean_header, mean_rows, report_header
+def show(tables: Sequence["TextTable"], notes: Sequence[str]) -> None:
+    """Print tables, and what a reader has to know about them."""
     from dlfa_cli.screen import results_console, visible
 
     console = results_console()
-    data = report.about["data"]
-    tables = {f"{report.task['name']} on {data['source']} ({data['split']})": report.table}
-    if report.without_placeholders is not None:
-        tables["Without placeholder pairs"] = report.without_placeholders
-    for title, table in tables.items():
-        print_table(console, report_header(report), language_rows(report, table), title)
-        print_table(console, mean_header(report), mean_rows(report, table))
-    for note in notes(report):
+    for table in tables:
+        print_table(console, table.header, table.rows, table.title)
+    for note in notes:
         console.print(visible(note), markup=False)

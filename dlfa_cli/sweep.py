@@ -207,22 +207,23 @@ def announce(screen: "Console", prepared: "Prepared") -> None:
 
 def show(done: "Sweep", by_language: bool) -> None:
     """Print the table, what to know about it, and what to do next."""
-    from dlfa_adapters.sweeps import render
+    from dlfa_adapters.scores.show import INTERVAL
+    from dlfa_adapters.sweeps.show import group_table, language_table, notes
     from dlfa_cli.screen import predict_command, results_console, typed
 
     console, table = results_console(), done.table
-    group = next(iter(table.groups))
     best = done.result.best().spec.name
-    header, rows = render.header(table, group), render.rows(table, group)
+    shown = group_table(table, table.group.name)
+    header, rows = shown.header, shown.rows
     if console.width < 110:  # without the intervals of the means, which sweep.md has
-        interval = header.index(render.INTERVAL)
+        interval = header.index(INTERVAL)
         header, *rows = ([*row[:interval], *row[interval + 1 :]] for row in (header, *rows))
     _print(console, header, rows, bold=best)
     if by_language:
         for start in range(0, len(table.lines), 13):
-            lines = table.lines[start : start + 13]
-            _print(console, render.language_header(lines), render.language_rows(table, lines))
-    for note in render.notes(done.result, table):
+            shown = language_table(table, table.lines[start : start + 13])
+            _print(console, shown.header, shown.rows)
+    for note in notes(done.result, table):
         console.print(f"{note}.", markup=False)
     files = ", ".join(["sweep.json", "sweep.md", *(path.name for path in done.plots)])
     console.print(f"\nSaved in {done.folder}: {files}", markup=False, soft_wrap=True)

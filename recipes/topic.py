@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dlfa_adapters.learning import train
-from dlfa_adapters.scores.render import markdown
-from dlfa_adapters.scores.run import evaluate_run
+from dlfa_adapters.scores.evaluate import evaluate_run
+from dlfa_adapters.scores.show import markdown
 
 SOURCE = "eng_Latn"
 LANGUAGES = (

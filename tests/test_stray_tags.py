@@ -13,8 +13,8 @@ from dlfa_adapters.learning.frozen.scores import scorer_for
 from dlfa_adapters.learning.plan import task_for
 from dlfa_adapters.predict.predictions import Predictions
 from dlfa_adapters.predict.run import check_fit, items_by_language, predict, predict_run
-from dlfa_adapters.scores.render import markdown
-from dlfa_adapters.scores.scoring import build_report
+from dlfa_adapters.scores.evaluate import build_report
+from dlfa_adapters.scores.show import markdown
 from dlfa_adapters.sweeps import run_sweep
 from dlfa_adapters.tasks import NER
 from dlfa_cli.main import app

@@ -21,7 +21,7 @@ from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.predict.fast import load_fast
 from dlfa_adapters.predict.load import head_config
 from dlfa_adapters.runs import Run, read_run
-from dlfa_adapters.scores.intervals import RESAMPLES, generator, resampled_sums
+from dlfa_adapters.scores.resample import RESAMPLES, generator, resampled_sums
 
 Pairs = Sequence[tuple[str, str]]
 

@@ -7,9 +7,7 @@ import numpy as np
 
 from dlfa_adapters.analysis.similarity import MEASURES
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.scores.intervals import interval, p_value
-from dlfa_adapters.scores.paired import Difference
-from dlfa_adapters.scores.report import Estimate
+from dlfa_adapters.scores.intervals import Difference, Estimate, interval, p_value
 
 
 @dataclass(frozen=True)

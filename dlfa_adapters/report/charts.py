@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 
-from dlfa_adapters.scores.report import Estimate
+from dlfa_adapters.scores.intervals import Estimate
 
 WIDTH, HEIGHT = 420, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 34, 10, 12, 34

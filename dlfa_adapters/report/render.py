@@ -16,7 +16,7 @@ from dlfa_adapters.report.evaluation_part import EvaluationPart
 from dlfa_adapters.report.facts import Facts
 from dlfa_adapters.report.sweep_part import SweepPart
 from dlfa_adapters.report.text import shown
-from dlfa_adapters.scores.render import percent
+from dlfa_adapters.scores.show import percent
 
 _HUES = {"PER": 145, "LOC": 200, "ORG": 300}
 

@@ -10,9 +10,7 @@ from typing import Any
 from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.report.charts import LineChart, line_chart
 from dlfa_adapters.report.facts import Facts, facts
-from dlfa_adapters.scores.intervals import LEVEL
-from dlfa_adapters.scores.paired import Difference
-from dlfa_adapters.scores.report import Estimate
+from dlfa_adapters.scores.intervals import LEVEL, Difference, Estimate
 from dlfa_adapters.scores.translations import EARLIER, Drawn
 
 SWEEP = "sweep.json"

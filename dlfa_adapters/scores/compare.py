@@ -7,11 +7,11 @@ from typing import Any
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.predict.predictions import Predictions
+from dlfa_adapters.scores.counts import scores_for
 from dlfa_adapters.scores.groups import Group, groups
-from dlfa_adapters.scores.intervals import LEVEL, RESAMPLES
-from dlfa_adapters.scores.items import scores_for
-from dlfa_adapters.scores.paired import Difference, Paired, at_once, mean_difference, pair_models
+from dlfa_adapters.scores.intervals import LEVEL, Difference, Paired, differences
 from dlfa_adapters.scores.report import FORMAT
+from dlfa_adapters.scores.resample import RESAMPLES, resample_scores
 from dlfa_adapters.scores.translations import Drawn, find_translations
 
 
@@ -133,8 +133,17 @@ def compare_all(
         check_same_data(first, other)
     found = [find_translations(model.languages, model.task) for model in models]
     translations = next((x for x in found if x is not None and x.drawn.together), found[0])
-    paired = pair_models(models, scores, translations, resamples, seed)
+    by_model = [{each.language: each for each in model.languages} for model in models]
+    counts = {
+        language: [[score.counts(x[language].predicted, x[language].gold) for x in by_model] for score in scores]
+        for language in by_model[0]
+    }
+    scored = resample_scores(counts, scores, translations, resamples, seed)
     sizes = {each.language: len(each.gold) for each in first.languages}
+    paired = {
+        score.name: {x: [found[i].pair(0, j) for j in range(1, len(models))] for x, found in scored.items()}
+        for i, score in enumerate(scores)
+    }
     if progress is not None:
         progress("Comparing", len(sizes), len(sizes))
     sources = list(dict.fromkeys(source for model in models for source in model.source_languages))
@@ -163,20 +172,23 @@ def _rows(
     split: Sequence[Group], sizes: Mapping[str, int], paired: Mapping[str, Mapping[str, Sequence[Paired]]]
 ) -> list[list[DifferenceRow]]:
     """For each model a row a group; what the rows hold is tested at once, for each score."""
-    items = [sum(sizes[language] for language in group.languages) for group in split]
-    found: dict[str, list[list[Difference]]] = {}
-    for score, models in next(iter(paired.values())).items():
-        cells = [
-            [mean_difference([paired[x][score][number] for x in group.languages]) for group in split]
-            for number in range(len(models))
-        ]
-        found[score] = at_once(cells, items)
+    models = range(len(next(iter(next(iter(paired.values())).values()))))
+    found = {
+        score: iter(differences([Paired.mean([of[x][i] for x in group.languages]) for i in models for group in split]))
+        for score, of in paired.items()
+    }
     return [
         [
-            DifferenceRow(g.name, g.title, list(g.languages), items[i], {s: x[number][i] for s, x in found.items()})
-            for i, g in enumerate(split)
+            DifferenceRow(
+                name=group.name,
+                title=group.title,
+                languages=list(group.languages),
+                items=sum(sizes[language] for language in group.languages),
+                scores={score: next(each) for score, each in found.items()},
+            )
+            for group in split
         ]
-        for number in range(len(next(iter(found.values()))))
+        for _ in models
     ]
 
 

@@ -1,12 +1,13 @@
-"""What a reader of a report has to know beside the scores: one sentence each."""
+"""What a reader of a report or of a comparison has to know beside the scores: one sentence each."""
 
 from collections import Counter
 from collections.abc import Iterator
 
 from dlfa_adapters.data.assemble import left_out
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
+from dlfa_adapters.scores.compare import Comparison
 from dlfa_adapters.scores.intervals import LEVEL, few_items
-from dlfa_adapters.scores.report import Report, total_counts
+from dlfa_adapters.scores.report import Report
 
 _MOST_REMARKS = 20
 
@@ -18,7 +19,10 @@ def notes(report: Report) -> list[str]:
 
 def _data_notes(report: Report) -> Iterator[str]:
     """What was scored, and what was not."""
-    total = total_counts(report.table)
+    total: Counter[str] = Counter()
+    for row in report.table.languages:
+        sizes = {"items": row.items, "words_total": row.words_total or 0, "words_scored": row.words_scored or 0}
+        total.update({**sizes, **row.counts})
     if report.task["kind"] == "tagging":
         yield f"{total['words_scored']:,} of {total['words_total']:,} words were scored."
         if total["n_vanished"]:
@@ -98,3 +102,30 @@ def _adapter_notes(report: Report) -> Iterator[str]:
     if rest:
         own.append(f"{', '.join(rest)} with the one of the source, {adapters['source']}")
     yield f"Language adapters: {'; '.join(own)}."
+
+
+def comparison_notes(comparison: Comparison) -> list[str]:
+    """What a reader of a comparison has to know."""
+    told = [
+        f"A is {comparison.a}; B is {comparison.b}.",
+        f"[low, high]: {100 * LEVEL:.0f} % percentile interval of the paired bootstrap, {comparison.resamples:,} "
+        f"resamples of the same items for both, seed {comparison.seed}; p: two-sided, from the same resamples, for one "
+        "difference alone.",
+    ]
+    score = next(iter(comparison.titles))
+    tested = [
+        what
+        for what, rows in (
+            (f"the languages{' and models' * (comparison.models > 1)} of a table", comparison.languages),
+            (f"the {comparison.models} models of each mean", comparison.means),
+        )
+        if any(row.scores[score].adjusted_p is not None for row in rows)
+    ]
+    if tested:
+        told.append(
+            "Where nothing differs, one difference of twenty has p < 0.05; adjusted p (max-T) is for "
+            f"{' and '.join(tested)} at once."
+        )
+    if comparison.drawn is not None:
+        told.append(comparison.drawn.sentence)
+    return [*told, *few_items((row.title, row.items) for row in comparison.languages)]

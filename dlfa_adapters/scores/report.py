@@ -3,29 +3,16 @@
 All of it is plain values, so that JSON holds the whole: fractions, and None where a score is not defined.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dlfa_adapters.scores.intervals import LEVEL
+from dlfa_adapters.scores.intervals import LEVEL, Estimate
 from dlfa_adapters.scores.translations import EARLIER, Drawn
 
 FORMAT = 1
 ABOUT = ("run", "data", "versions")
 """What a report says about run and data; the names of the parts in its JSON."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A score with its bootstrap interval, all None where the score is not defined.
-
-    A single item has a score and no interval: nothing can be said about the spread.
-    """
-
-    value: float | None
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,12 +150,3 @@ def _table(values: Mapping[str, Any]) -> Table:
         languages=[LanguageReport(**with_scores(row)) for row in values["languages"]],
         means=[MeanReport(**with_scores(row)) for row in values["means"]],
     )
-
-
-def total_counts(table: Table) -> Counter[str]:
-    """Sums over the languages of `items`, `words_total`, `words_scored` and of everything in `counts`."""
-    total: Counter[str] = Counter()
-    for row in table.languages:
-        total.update({"items": row.items, "words_total": row.words_total or 0, "words_scored": row.words_scored or 0})
-        total.update(row.counts)
-    return total

@@ -82,7 +82,7 @@ def save_evaluation(folder: str | Path, predictions: Predictions, report: Report
     Args:
         folder: Where to; an earlier evaluation there is replaced.
         predictions: What the model said.
-        report: What `scoring.build_report` made of it.
+        report: What `evaluate.build_report` made of it.
 
     Returns:
         The folder.
@@ -169,7 +169,7 @@ def _damage_told(folder: str | Path) -> Iterator[dict[str, Any]]:
 
 def _write(folder: Path, predictions: Predictions, report: Report) -> None:
     files = write_predicted(folder, predictions.languages)
-    from dlfa_adapters.scores.render import markdown
+    from dlfa_adapters.scores.show import markdown
 
     (folder / "evaluation.md").write_text(markdown(report), "utf-8")
     whole = {**report.to_dict(), "files": files}

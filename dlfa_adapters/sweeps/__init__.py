@@ -6,9 +6,9 @@ from dlfa_adapters.ground.packages import lazily
 
 if TYPE_CHECKING:
     from dlfa_adapters.sweeps.prepare import Prepared
-    from dlfa_adapters.sweeps.results import SweepResult, SweepRow
     from dlfa_adapters.sweeps.run import Sweep, run_sweep
     from dlfa_adapters.sweeps.table import SweepTable, make_table
+    from dlfa_adapters.sweeps.trainings import SweepResult, SweepRow
     from dlfa_adapters.sweeps.variants import make_variants
 
 __all__ = ["Prepared", "Sweep", "SweepResult", "SweepRow", "SweepTable", "make_table", "make_variants", "run_sweep"]
@@ -17,7 +17,7 @@ __getattr__ = lazily(
     __name__,
     {
         "Prepared": "prepare",
-        **dict.fromkeys(("SweepResult", "SweepRow"), "results"),
+        **dict.fromkeys(("SweepResult", "SweepRow"), "trainings"),
         **dict.fromkeys(("Sweep", "run_sweep"), "run"),
         **dict.fromkeys(("SweepTable", "make_table"), "table"),
         "make_variants": "variants",

@@ -25,10 +25,8 @@ from dlfa_adapters.learning.frozen.scores import scorer_for
 from dlfa_adapters.learning.frozen.stacks import all_layers
 from dlfa_adapters.learning.rate_choice import Attempt, Pair, pairs
 from dlfa_adapters.sweeps.asked import STATES, TRAININGS
-from dlfa_adapters.sweeps.finetuned.files import RowFiles
 from dlfa_adapters.sweeps.prepare import Prepared
-from dlfa_adapters.sweeps.rate_files import Choices, Job
-from dlfa_adapters.sweeps.results import SweepRow
+from dlfa_adapters.sweeps.trainings import Choices, Job, RowFiles, SweepRow
 
 logger = logging.getLogger(__name__)
 

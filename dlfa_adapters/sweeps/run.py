@@ -21,11 +21,11 @@ from dlfa_adapters.sweeps.asked import check_seeds, check_sweep_place, split_ext
 from dlfa_adapters.sweeps.finetuned.ranks import alone
 from dlfa_adapters.sweeps.finetuned.run import finetuned_sweep
 from dlfa_adapters.sweeps.frozen import frozen_sweep
-from dlfa_adapters.sweeps.plots import plot
 from dlfa_adapters.sweeps.prepare import Prepared, Request, prepare
-from dlfa_adapters.sweeps.results import SweepResult
 from dlfa_adapters.sweeps.saved import begin, save, save_best
+from dlfa_adapters.sweeps.show import plot
 from dlfa_adapters.sweeps.table import SweepTable, make_table
+from dlfa_adapters.sweeps.trainings import SweepResult
 from dlfa_adapters.tuning import get_tuning
 
 logger = logging.getLogger(__name__)

@@ -34,9 +34,9 @@ from dlfa_adapters.scores.metrics import metrics_for
 from dlfa_adapters.sweeps.asked import BEST, PLAN, TRAININGS, sweep_work
 from dlfa_adapters.sweeps.frozen import trained_head
 from dlfa_adapters.sweeps.prepare import Prepared
-from dlfa_adapters.sweeps.render import markdown
-from dlfa_adapters.sweeps.results import SweepResult, SweepRow
+from dlfa_adapters.sweeps.show import markdown
 from dlfa_adapters.sweeps.table import SweepTable
+from dlfa_adapters.sweeps.trainings import SweepResult, SweepRow
 
 FORMAT = 1
 RESULT = "sweep.json"

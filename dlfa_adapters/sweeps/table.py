@@ -1,27 +1,24 @@
-"""From rows to a table: means over languages and seeds, spread over seeds, differences with bootstrap intervals."""
+"""The table of a sweep: means over languages and seeds, spread over seeds, differences with bootstrap intervals."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from dlfa_adapters.learning.rate_choice import Choice
+from dlfa_adapters.learning.rate_choice import UNKNOWN, Choice
+from dlfa_adapters.scores.counts import scores_for
 from dlfa_adapters.scores.groups import Group, groups
-from dlfa_adapters.scores.intervals import RESAMPLES, interval, p_value
-from dlfa_adapters.scores.items import CountedScore, mean_of_defined, scores_for
-from dlfa_adapters.scores.paired import Difference
-from dlfa_adapters.scores.report import Estimate
-from dlfa_adapters.scores.resampling import Sums, resample_languages
-from dlfa_adapters.scores.simultaneous import simultaneous
-from dlfa_adapters.scores.translations import Drawn
-from dlfa_adapters.sweeps.results import BASELINE, SweepResult
+from dlfa_adapters.scores.intervals import Difference, Estimate, differences, scaled
+from dlfa_adapters.scores.resample import RESAMPLES, Scored, resample_scores
+from dlfa_adapters.scores.translations import EARLIER, Drawn
+from dlfa_adapters.sweeps.trainings import BASELINE, SweepResult
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A variant: its seeds together, in percent.
+    """A variant: its seeds together; scores are fractions.
 
     Attributes:
         name: Its name.
@@ -47,6 +44,41 @@ class Line:
     languages: dict[str, Estimate]
     against: dict[str, dict[str, Difference]]
 
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON values, in percent."""
+        return {**asdict(self._times(100)), "rates": self.rates.to_dict()}
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> "Line":
+        """What `to_dict` made the values of, here or in an earlier version."""
+        found = cls(
+            **{
+                **told,
+                "rates": Choice.from_dict(told["rates"]) if "rates" in told else UNKNOWN,
+                "means": {name: Estimate(**each) for name, each in told["means"].items()},
+                "languages": {name: Estimate(**each) for name, each in told["languages"].items()},
+                "against": {
+                    group: {name: Difference(**each) for name, each in of.items()}
+                    for group, of in told["against"].items()
+                },
+            }
+        )
+        return found._times(1 / 100)
+
+    def _times(self, factor: float) -> "Line":
+        """The same in another unit."""
+        return replace(
+            self,
+            dev=factor * self.dev,
+            dev_spread=None if self.dev_spread is None else factor * self.dev_spread,
+            means={name: scaled(each, factor) for name, each in self.means.items()},
+            spread={name: None if each is None else factor * each for name, each in self.spread.items()},
+            languages={name: scaled(each, factor) for name, each in self.languages.items()},
+            against={
+                group: {name: scaled(each, factor) for name, each in of.items()} for group, of in self.against.items()
+            },
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class SweepTable:
@@ -70,13 +102,34 @@ class SweepTable:
     lines: list[Line]
     drawn: Drawn | None = None
 
+    @property
+    def group(self) -> Group:
+        """The group to look at."""
+        return next(iter(self.groups.values()))
+
     def line(self, name: str) -> Line:
         """The line of a variant."""
         return next(line for line in self.lines if line.name == name)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values; no NaN."""
-        return {**asdict(self), "lines": [{**asdict(line), "rates": line.rates.to_dict()} for line in self.lines]}
+        """All of it as JSON values, in percent; no NaN."""
+        return {**asdict(replace(self, lines=[])), "lines": [line.to_dict() for line in self.lines]}
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> "SweepTable":
+        """The table that `to_dict` made the values of, here or in an earlier version.
+
+        Raises:
+            KeyError: If one is missing.
+            TypeError: If one is of another kind.
+        """
+        lines = [Line.from_dict(line) for line in told["lines"]]
+        split = {
+            name: Group(group["name"], group["title"], tuple(group["languages"]))
+            for name, group in told["groups"].items()
+        }
+        drawn = Drawn.from_dict(told["drawn"]) if "drawn" in told else EARLIER
+        return cls(**{**told, "groups": split, "lines": lines, "drawn": drawn if len(lines[0].languages) > 1 else None})
 
 
 def make_table(result: SweepResult, *, resamples: int = RESAMPLES, seed: int = 0) -> SweepTable:
@@ -87,45 +140,42 @@ def make_table(result: SweepResult, *, resamples: int = RESAMPLES, seed: int = 0
     over seeds. So intervals say how far the score depends on which items were scored, for the seeds that were trained;
     how far it depends on the seed, says the spread.
     Differences have intervals and p-values for themselves, and for all variants that are held against the same one at
-    once, see `evaluation.simultaneous`.
+    once, see `scores.intervals.simultaneous`.
 
     Args:
         result: The sweep.
         resamples: Bootstrap resamples.
         seed: Of the resampling.
     """
-    score = scores_for(result.task)[0]
-    variants = result.variants()
+    score, variants = scores_for(result.task)[0], result.variants()
     names = list(variants)
-    counts = {x: np.stack([row.counts[x] for row in result.rows], axis=1) for x in result.languages}
-    flat = {x: part.reshape(len(part), -1) for x, part in counts.items()}  # (items, rows * counts)
-    sums = resample_languages(flat, result.translations, resamples, seed)
-    by_language = {x: _resampled(part, sums[x], score) for x, part in counts.items()}
-    owner = np.array([names.index(row.spec.name) for row in result.rows])
+    counts = {language: [[row.counts[language] for row in result.rows]] for language in result.languages}
+    resampled = resample_scores(counts, [score], result.translations, resamples, seed)
+    rows = {language: found for language, [found] in resampled.items()}
     split = groups(result.languages, list(result.sources), result.task.name)
+    means = {group.name: Scored.mean([rows[x] for x in group.languages]) for group in split}
+    seeds = [[i for i, row in enumerate(result.rows) if row.spec.name == name] for name in names]
+    languages = {language: found.over(seeds) for language, found in rows.items()}
+    grouped = {group: found.over(seeds) for group, found in means.items()}
     compared = [name for name in (BASELINE, result.control) if name in variants]
-    seeds = {name: np.flatnonzero(owner == i) for i, name in enumerate(names)}
-    languages = {language: _by_variant(found, seeds) for language, found in by_language.items()}
-    means = {g.name: _mean([by_language[x] for x in g.languages]) for g in split}
-    grouped = {name: _by_variant(found, seeds) for name, found in means.items()}
-    against = {group: {other: _differences(found, other) for other in compared} for group, found in grouped.items()}
+    against = {group: {other: _against(found, names, other) for other in compared} for group, found in grouped.items()}
     lines = [
         Line(
             name=name,
-            seeds=len(rows),
-            rates=rows[0].rates,
-            epoch=fmean(row.epoch for row in rows),
-            dev=fmean(row.dev_score for row in rows),
-            dev_spread=_spread([row.dev_score for row in rows]),
-            means={group: _estimate(found[name]) for group, found in grouped.items()},
-            spread={group: _spread(list(found[0][seeds[name]])) for group, found in means.items()},
-            languages={language: _estimate(found[name]) for language, found in languages.items()},
+            seeds=len(trained),
+            rates=trained[0].rates,
+            epoch=fmean(row.epoch for row in trained),
+            dev=fmean(row.dev_score for row in trained) / 100,
+            dev_spread=_spread([row.dev_score / 100 for row in trained]),
+            means={group: found.estimate(i) for group, found in grouped.items()},
+            spread={group: _spread(list(found.values[seeds[i]])) for group, found in means.items()},
+            languages={language: found.estimate(i) for language, found in languages.items()},
             against={
-                group: {other: differences[name] for other, differences in found.items() if other != name}
-                for group, found in against.items()
+                group: {other: found[name] for other, found in of.items() if other != name}
+                for group, of in against.items()
             },
         )
-        for name, rows in variants.items()
+        for i, (name, trained) in enumerate(variants.items())
     ]
     return SweepTable(
         title=score.title,
@@ -138,59 +188,11 @@ def make_table(result: SweepResult, *, resamples: int = RESAMPLES, seed: int = 0
     )
 
 
-_Scores = tuple[np.ndarray, np.ndarray]
-"""Scores in percent, (rows,), and what they are in each resample, (resamples, rows); NaN where not defined."""
-
-
-def _resampled(counts: np.ndarray, sums: Sums, score: CountedScore) -> _Scores:
-    """The scores of all rows in a language, on the same resamples, from counts (items, rows, counts)."""
-    samples = 100 * score.score(sums.values.reshape(-1, *counts.shape[1:]))
-    samples = np.stack([sums.again(column) for column in samples.T], axis=1)
-    return 100 * score.score(counts.sum(0)), samples
-
-
-def _mean(languages: Sequence[_Scores]) -> _Scores:
-    """The mean over languages, those that have no score left out."""
-    values, samples = (np.stack(part, axis=-1) for part in zip(*languages, strict=True))
-    return mean_of_defined(values), mean_of_defined(samples)
-
-
-def _by_variant(scores: _Scores, seeds: dict[str, np.ndarray]) -> dict[str, tuple[float, np.ndarray]]:
-    """The means over seeds."""
-    values, samples = scores
-    return {
-        name: (float(mean_of_defined(values[rows])), mean_of_defined(samples[:, rows])) for name, rows in seeds.items()
-    }
-
-
-def _estimate(found: tuple[float, np.ndarray]) -> Estimate:
-    return Estimate(_or_none(found[0]), *interval(found[1]))
-
-
-def _differences(found: dict[str, tuple[float, np.ndarray]], other: str) -> dict[str, Difference]:
+def _against(found: Scored, names: Sequence[str], other: str) -> dict[str, Difference]:
     """All variants but one minus that one, each alone and all at once."""
-    value, drawn = found[other]
-    samples = {name: theirs - drawn for name, (_, theirs) in found.items() if name != other}
-    tested = [name for name, differences in samples.items() if not np.isnan(differences).any()]
-    at_once = {}
-    if len(tested) > 1:
-        adjusted = simultaneous([found[name][0] - value for name in tested], [samples[name] for name in tested])
-        at_once = dict(zip(tested, adjusted, strict=True))
-    return {
-        name: Difference(
-            _or_none(value),
-            _or_none(found[name][0]),
-            _or_none(found[name][0] - value),
-            *interval(differences),
-            p_value(differences),
-            *at_once.get(name, (None, None, None)),
-        )
-        for name, differences in samples.items()
-    }
-
-
-def _or_none(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+    rest = [name for name in names if name != other]
+    pairs = [found.pair(names.index(other), names.index(name)) for name in rest]
+    return dict(zip(rest, differences(pairs), strict=True))
 
 
 def _spread(values: Sequence[float]) -> float | None:

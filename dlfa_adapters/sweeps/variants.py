@@ -11,7 +11,7 @@ from dlfa_adapters.fusion import check_fuse_layer
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.sweeps.asked import check_seeds, split_extra
-from dlfa_adapters.sweeps.results import BASELINE
+from dlfa_adapters.sweeps.trainings import BASELINE
 
 _NESTED_OF_12 = ((9, 6), (10, 7, 4), (11, 9, 7, 5, 3))
 _Layers = tuple[int, ...]

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.sweeps import run_sweep
-from dlfa_adapters.sweeps.render import markdown
+from dlfa_adapters.sweeps.show import markdown
 from dlfa_adapters.tasks import TASKS
 
 HUB = {"xnli": "hub:xnli", "pawsx": "hub:pawsx", "ner": "hub:panx", "pos": "hub:udpos"}

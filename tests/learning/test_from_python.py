@@ -7,7 +7,7 @@ import pytest
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning import train
 from dlfa_adapters.runs.lifecycle import has_plan, read_plan
-from dlfa_adapters.scores.run import evaluate_run
+from dlfa_adapters.scores.evaluate import evaluate_run
 from dlfa_adapters.scores.saved import read_evaluation
 
 

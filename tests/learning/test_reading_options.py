@@ -10,7 +10,7 @@ from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning import resume_training
 from dlfa_adapters.learning.tune import tune
 from dlfa_adapters.runs.lifecycle import read_plan
-from dlfa_adapters.scores.run import evaluate_run
+from dlfa_adapters.scores.evaluate import evaluate_run
 from dlfa_adapters.sweeps import run_sweep
 from dlfa_cli.main import app
 

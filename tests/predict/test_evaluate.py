@@ -9,7 +9,7 @@ from dlfa_adapters.predict.load import source_languages
 from dlfa_adapters.predict.run import check_fit, items_by_language, predict
 from dlfa_adapters.predict.tagger import Tagger
 from dlfa_adapters.runs import Run
-from dlfa_adapters.scores.scoring import build_report
+from dlfa_adapters.scores.evaluate import build_report
 from dlfa_adapters.tasks import NER, PAWSX, POS, SENTIMENT, TOPIC, XNLI, classification_task, tagging_task
 from tests.data.tiny_tokenizers import unigram, wordpiece
 from tests.predict.fakes import FakeTagger, ask, oracle

@@ -4,8 +4,8 @@ import json
 
 from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.runs import write_run
+from dlfa_adapters.scores.evaluate import build_report
 from dlfa_adapters.scores.saved import default_folder, save_evaluation
-from dlfa_adapters.scores.scoring import build_report
 from dlfa_adapters.tasks import NER
 from tests.predict.fakes import FakeClassifier, FakeTagger, ask, oracle, tagged
 

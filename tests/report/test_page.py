@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.report import report_page, write_report
 from dlfa_adapters.report.render import render_page
+from dlfa_adapters.scores.evaluate import build_report
 from dlfa_adapters.scores.metrics import SpanF1
-from dlfa_adapters.scores.render import percent
 from dlfa_adapters.scores.report import Report
 from dlfa_adapters.scores.saved import read_report
-from dlfa_adapters.scores.scoring import build_report
+from dlfa_adapters.scores.show import percent
 from dlfa_adapters.scores.translations import EARLIER
 from dlfa_adapters.tasks import POS, XNLI, tagging_task
 from dlfa_cli.main import app

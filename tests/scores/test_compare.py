@@ -6,7 +6,7 @@ import pytest
 
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.scores.compare import check_same_data, compare
-from dlfa_adapters.scores.render import comparison_markdown
+from dlfa_adapters.scores.show import comparison_markdown
 from dlfa_adapters.tasks import NER, POS, XNLI
 from tests.predict.fakes import FakeClassifier, FakeTagger, ask, oracle, tagged
 

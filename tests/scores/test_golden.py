@@ -15,12 +15,12 @@ from dlfa_adapters.learning.rate_choice import Attempt, Choice, Pair
 from dlfa_adapters.report.render import render_page
 from dlfa_adapters.report.source import report_page
 from dlfa_adapters.scores.compare import compare_all
-from dlfa_adapters.scores.render import comparison_markdown, markdown
-from dlfa_adapters.scores.scoring import build_report
-from dlfa_adapters.sweeps.render import header, language_header, language_rows, rows
-from dlfa_adapters.sweeps.render import markdown as sweep_markdown
-from dlfa_adapters.sweeps.results import SweepResult, SweepRow
+from dlfa_adapters.scores.evaluate import build_report
+from dlfa_adapters.scores.show import comparison_markdown, markdown
+from dlfa_adapters.sweeps.show import group_table, language_table
+from dlfa_adapters.sweeps.show import markdown as sweep_markdown
 from dlfa_adapters.sweeps.table import make_table
+from dlfa_adapters.sweeps.trainings import SweepResult, SweepRow
 from dlfa_adapters.tasks import NER, PAWSX, POS
 from tests.predict.fakes import FakeClassifier, FakeTagger, ask, oracle
 from tests.report import pages
@@ -37,7 +37,8 @@ def ner(first=2, name="model"):
 def pos(name="model"):
     tags = ["NOUN", "VERB", "X", "PUNCT"]
     data = [
-        {"language": x, "words": [f"{x}{i}{j}" for j in range(2 + i % 3)], "tags": [tags[(i * j) % 4] for j in range(2 + i % 3)]}
+        {"language": x, "words": [f"{x}{i}{j}" for j in range(2 + i % 3)],
+         "tags": [tags[(i * j) % 4] for j in range(2 + i % 3)]}
         for x in ("en", "de", "ar") for i in range(35)
     ]  # fmt: skip
     return ask(FakeTagger(lambda words: [tags[len(word + words[0]) % 4] for word in words], POS.labels), data, POS)
@@ -47,8 +48,8 @@ def pawsx(flip, name="model"):
     """The same pairs in every language; one of them is none, and one language lacks the last."""
     labels = list(PAWSX.labels)
     data = [
-        {"language": x, "id": str(i), "text": "NS" if i == 3 else text, "text_pair": "NS" if i == 3 else f"{text} again",
-         "label": labels[i % 2]}
+        {"language": x, "id": str(i), "label": labels[i % 2],
+         "text": "NS" if i == 3 else text, "text_pair": "NS" if i == 3 else f"{text} again"}
         for x in ("en", "de", "fr", "zh") for i, text in enumerate(TEXTS[: 11 if x == "zh" else 12])
     ]  # fmt: skip
 
@@ -87,8 +88,8 @@ def as_json(value):
     return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def as_lines(*cells):
-    return "\n".join("\t".join(line) for line in cells) + "\n"
+def as_lines(table):
+    return "\n".join("\t".join(line) for line in (table.header, *table.rows)) + "\n"
 
 
 def page_of(folder):
@@ -114,14 +115,14 @@ def written(tmp):
     table = make_table(result, resamples=60)
     files |= {"sweep.json": as_json(table.to_dict()), "sweep.md": sweep_markdown(result, table)}
     for group in table.groups:
-        files[f"sweep-{group}.txt"] = as_lines(header(table, group), *rows(table, group))
-    files["sweep-languages.txt"] = as_lines(language_header(table.lines), *language_rows(table, table.lines))
+        files[f"sweep-{group}.txt"] = as_lines(group_table(table, group))
+    files["sweep-languages.txt"] = as_lines(language_table(table, table.lines))
     files["page-sweep.html"] = page_of(pages.sweep(tmp / "sweep"))
     for name, predictions in {"ner": ner(), "pos": pos(), "pawsx": pawsx(TEXTS[:3])}.items():
         run = pages.make_run(tmp / name)
         folder = pages.evaluate(run, predictions, folder=tmp / f"{name}-saved")
         text = page_of(folder)
-        files[f"page-{name}.html"] = text[text.index("<main>") : text.index(f'<h3 id="evaluation-1-data">')]
+        files[f"page-{name}.html"] = text[text.index("<main>") : text.index('<h3 id="evaluation-1-data">')]
     return files
 
 

@@ -4,15 +4,8 @@ import numpy as np
 import pytest
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.scores.intervals import (
-    FEW,
-    draw_again,
-    few_items,
-    generator,
-    interval,
-    p_value,
-    resampled_sums,
-)
+from dlfa_adapters.scores.intervals import FEW, few_items, interval, p_value
+from dlfa_adapters.scores.resample import draw_again, generator, resampled_sums
 
 
 def accuracy_samples(right, items, resamples=1000, seed=0):
@@ -67,14 +60,25 @@ def test_undefined_resamples_are_left_out():
 
 
 def test_undefined_resamples_are_drawn_again():
-    samples = np.array([np.nan, 0.2, np.nan, 0.8] * 50)
-    again = draw_again(samples, generator(0, "de"))
+    samples = np.array([[np.nan], [0.2], [np.nan], [0.8]] * 50)
+    again = draw_again(samples, generator(0, "de"))[:, 0]
     assert set(again) == {0.2, 0.8}
     assert (again[1::4] == 0.2).all()
     assert (again[3::4] == 0.8).all()
     assert len(set(again[::2])) == 2
     assert np.isnan(samples[0])  # the given array is left alone
-    assert np.isnan(draw_again(np.full(3, np.nan), generator(0, "de"))).all()
+    assert np.isnan(draw_again(np.full((3, 1), np.nan), generator(0, "de"))).all()
+
+
+def test_what_is_drawn_again_is_one_resample_for_all_models():
+    """Where one of two models has no score, both are drawn again; a third one that never has a score costs nothing."""
+    samples = np.array([[0.1, np.nan, np.nan], [0.2, 0.2, np.nan], [np.nan, np.nan, np.nan], [0.8, 0.8, np.nan]] * 50)
+    again = draw_again(samples, generator(0, "de"))
+    assert (again[:, 0] == again[:, 1]).all()
+    assert set(again[:, 0]) == {0.2, 0.8}
+    assert np.isnan(again[:, 2]).all()
+    never = np.array([[0.1, np.nan], [np.nan, 0.2]])  # no resample in which both have one
+    assert np.array_equal(draw_again(never, generator(0, "de")), never, equal_nan=True)
 
 
 def test_languages_have_random_numbers_of_their_own():
@@ -92,6 +96,7 @@ def test_languages_have_random_numbers_of_their_own():
         (np.array([-1.0] + [1.0] * 98), 2 * 2 / 100),
         (np.array([0.0, np.nan] + [1.0] * 98), 2 * 2 / 100),
         (np.array([np.nan]), None),
+        (np.array([0.1 + 0.2 - 0.3, 0.3 - 0.2 - 0.1] + [1.0] * 97), 2 * 3 / 100),  # 0 but for rounding
     ],
 )
 def test_p_values(differences, expected):

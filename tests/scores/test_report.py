@@ -8,9 +8,9 @@ import pytest
 from dlfa_adapters.data.alignment import AlignmentCounts
 from dlfa_adapters.data.pairs import TruncationCounts
 from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
+from dlfa_adapters.scores.evaluate import build_report
 from dlfa_adapters.scores.notes import notes
-from dlfa_adapters.scores.render import language_rows, markdown, mean_rows, report_header
-from dlfa_adapters.scores.scoring import build_report
+from dlfa_adapters.scores.show import markdown, tables
 from dlfa_adapters.tasks import PAWSX, POS, XNLI, classification_task, tagging_task
 from tests.predict.fakes import FakeClassifier, FakeTagger, ask, oracle, tagged
 
@@ -341,5 +341,6 @@ def test_a_data_language_that_is_not_known():
 
 def test_rows_have_as_many_cells_as_the_header():
     report = build_report(ask(FakeTagger(all_o), ROWS))
-    assert {len(row) for row in language_rows(report, report.table)} == {len(report_header(report))}
-    assert {len(row) for row in mean_rows(report, report.table)} == {4}
+    languages, means = tables(report)
+    assert {len(row) for row in languages.rows} == {len(languages.header)}
+    assert {len(row) for row in means.rows} == {len(means.header)} == {4}

@@ -7,10 +7,10 @@ import pytest
 from dlfa_adapters.data.readers import read_file
 from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
 from dlfa_adapters.scores.compare import compare
+from dlfa_adapters.scores.evaluate import build_report
 from dlfa_adapters.scores.prediction_files import file_names
-from dlfa_adapters.scores.render import markdown
 from dlfa_adapters.scores.saved import default_folder, read_evaluation, save_evaluation
-from dlfa_adapters.scores.scoring import build_report
+from dlfa_adapters.scores.show import markdown
 from dlfa_adapters.tasks import PAWSX, classification_task, tagging_task
 from tests.predict.fakes import FakeClassifier, FakeTagger, ask, oracle, tagged
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dlfa_adapters.scores.paired import Paired, at_once
-from dlfa_adapters.scores.simultaneous import simultaneous
+from dlfa_adapters.scores.intervals import Paired, differences, simultaneous
 
 
 def test_unrelated_differences_cost_as_sidak_says():
@@ -43,14 +42,16 @@ def test_the_interval_leaves_0_out_where_p_is_small():
 def test_a_resample_that_deviates_as_much_as_what_was_observed_counts():
     flips = np.array([2.0, 0.0] * 8)  # around 1: the standard deviation is 1, and so is each deviation
     assert simultaneous([1.0], [flips]) == [(0.0, 2.0, 1.0)]
+    [(_, _, p)] = simultaneous([0.1 + 0.2], [0.3 * flips])  # the same but for rounding
+    assert p == 1.0
 
 
 def test_one_item_is_not_tested_and_costs_the_others_nothing():
-    pairs = [Paired(0.0, 1.0, np.random.default_rng(i).normal(1, 0.4, 99)) for i in range(3)]
-    [[one, alone]] = at_once([pairs[:2]], [1, 50])
+    pairs = [Paired(0.0, 1.0, np.random.default_rng(i).normal(1, 0.4, 99), n) for i, n in enumerate((1, 50, 50))]
+    one, alone = differences(pairs[:2])
     assert (one.difference, one.low, one.adjusted_p, alone.adjusted_p) == (1.0, None, None, None)
-    [[one, *two]] = at_once([pairs], [1, 50, 50])
-    assert (one.adjusted_p, two) == (None, at_once([pairs[1:]], [50, 50])[0])
+    one, *two = differences(pairs)
+    assert (one.adjusted_p, two) == (None, differences(pairs[1:]))
     assert two[0].adjusted_p >= two[0].p_value / 2 > 0
 
 

@@ -21,7 +21,7 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from finetuned_data import prepared
 from dlfa_adapters.sweeps import finetuned
-from dlfa_adapters.sweeps.finetuned.files import RowFiles
+from dlfa_adapters.sweeps.trainings import RowFiles
 
 def work(model, out):
     wrote, write = [], RowFiles.write

@@ -4,7 +4,7 @@ import numpy as np
 
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.rate_choice import Attempt, Choice, Pair, choose
-from dlfa_adapters.sweeps.results import SweepResult, SweepRow
+from dlfa_adapters.sweeps.trainings import SweepResult, SweepRow
 from dlfa_adapters.tasks import NER
 
 

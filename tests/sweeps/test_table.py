@@ -12,11 +12,10 @@ from dlfa_adapters.learning.rate_choice import UNKNOWN, Attempt, Choice, Pair
 from dlfa_adapters.predict.predictions import Predicted, Predictions
 from dlfa_adapters.scores.compare import compare
 from dlfa_adapters.scores.translations import Drawn, Translations
-from dlfa_adapters.sweeps.plots import series
-from dlfa_adapters.sweeps.render import header, language_header, language_rows, markdown, notes, rows
-from dlfa_adapters.sweeps.results import SweepResult, SweepRow
-from dlfa_adapters.sweeps.table import make_table
-from dlfa_adapters.tasks import POS
+from dlfa_adapters.sweeps.show import group_table, language_table, markdown, notes, series
+from dlfa_adapters.sweeps.table import SweepTable, make_table
+from dlfa_adapters.sweeps.trainings import SweepResult, SweepRow
+from dlfa_adapters.tasks import NER, POS
 
 LANGUAGES = ("en", "de", "sw")
 LENGTHS = {"en": [4, 3], "de": [5, 1, 4], "sw": [2, 8]}
@@ -61,7 +60,7 @@ def table(result):
 
 
 def share(name, seed, language):
-    return 100 * sum(RIGHT[name, seed][language]) / sum(LENGTHS[language])
+    return sum(RIGHT[name, seed][language]) / sum(LENGTHS[language])
 
 
 def test_a_table_is_json_also_where_rates_are_not_known(result):
@@ -76,8 +75,8 @@ def test_a_table_is_json_also_where_rates_are_not_known(result):
 def test_means_and_spread_are_those_by_hand(table):
     line = table.line("D_1")
     targets = [(share("D_1", s, "de") + share("D_1", s, "sw")) / 2 for s in (0, 1)]
-    assert (line.seeds, line.epoch, line.dev) == (2, 2.0, 65.5)
-    assert line.dev_spread == pytest.approx(math.sqrt(0.5))
+    assert (line.seeds, line.epoch, line.dev) == (2, 2.0, 0.655)
+    assert line.dev_spread == pytest.approx(math.sqrt(0.5) / 100)
     assert line.means["targets"].value == pytest.approx(sum(targets) / 2)
     assert line.spread["targets"] == pytest.approx(np.std(targets, ddof=1))
     assert line.languages["sw"].value == pytest.approx((share("D_1", 0, "sw") + share("D_1", 1, "sw")) / 2)
@@ -118,10 +117,26 @@ def test_with_one_seed_the_difference_and_its_interval_are_those_of_compare(resu
     both = compare(predictions("last"), predictions("D_1"), resamples=300)
     expected = both.means[0].scores["accuracy"]
     found = table.line("D_1").against["targets"]["last"]
-    assert found.difference == pytest.approx(100 * expected.difference)
+    assert found.difference == pytest.approx(expected.difference)
     # `compare` draws for more scores at once, from the same numbers: the resamples are the same
-    assert (found.low, found.high) == pytest.approx((100 * expected.low, 100 * expected.high))
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
     assert found.p_value == pytest.approx(expected.p_value)
+
+
+def test_heads_that_say_the_same_do_not_differ_in_any_resample():
+    """Also where many a resample has no score: a language in which one sentence of four has an entity."""
+    counts = {"en": np.array([[1, 1, 1]]), "sw": np.array([[0, 0, 0]] * 3 + [[1, 2, 3]] + [[0, 1, 0]] * 2)}
+    found = [
+        SweepRow(spec=HeadSpec(name=name, fuse_layer=layers), epoch=1, dev=[50.0], languages={"en": [0], "sw": [0]},
+                 counts={x: part if name != "D_1" else part // 2 for x, part in counts.items()})
+        for name, layers in (("last", ()), ("D_1", (1,)), ("D_2", (2,)))
+    ]  # fmt: skip
+    table = make_table(SweepResult(task=NER, tuning="features", num_layers=2, sources=["en"], rows=found))
+    line = table.line("last")
+    assert line.languages["sw"].low < line.languages["sw"].high
+    for difference in (line.against["targets"]["D_2"], table.line("D_2").against["targets"]["last"]):
+        assert (difference.difference, difference.low, difference.high, difference.p_value) == (0, 0, 0, 1)
+        assert (difference.simultaneous_low, difference.simultaneous_high, difference.adjusted_p) == (0, 0, 1)
 
 
 def test_all_heads_are_tested_at_once(result, table):
@@ -186,19 +201,28 @@ def test_the_best_head_is_chosen_on_dev_by_the_mean_over_seeds(result):
 
 
 def test_rows_of_text(result, table):
-    titles, found = header(table, "targets"), rows(table, "targets")
-    assert titles == ["", "rate", "epoch", "dev", "targets (without en)", "95 %", "against last", "against D_2"]
+    shown = group_table(table, "targets")
+    found = shown.rows
+    assert shown.header == ["", "rate", "epoch", "dev", "targets (without en)", "95 %", "against last", "against D_2"]
     assert [cells[0] for cells in found] == ["last", "D_1", "D_2"]
     assert found[1][:5] == ["D_1", "0.01!", "2.0", "65.5 ± 0.7", "72.5 ± 3.5"]
     assert found[1][6].startswith("+30.0 [")
     assert found[2][6] == "+0.0 [+0.0, +0.0]"
     assert found[0][6] == ""
-    assert language_header(table.lines) == ["", "last", "D_1", "D_2"]
-    assert language_rows(table, table.lines)[2] == ["sw", "40.0", "65.0", "40.0"]
+    shown = language_table(table, table.lines)
+    assert shown.header == ["", "last", "D_1", "D_2"]
+    assert shown.rows[2] == ["sw", "40.0", "65.0", "40.0"]
 
 
-def test_all_of_it_is_json(table):
+def table_in_percent(table):
+    """What is written of it, but for rounding."""
+    return json.loads(json.dumps(table.to_dict()), parse_float=lambda text: round(float(text), 9))
+
+
+def test_all_of_it_is_json_and_read_again(table):
     told = json.loads(json.dumps(table.to_dict(), allow_nan=False))
+    assert told["lines"][1]["dev"] == pytest.approx(65.5)  # percent in the file
+    assert table_in_percent(SweepTable.from_dict(told)) == table_in_percent(table)
     assert told["lines"][1]["rates"]["tried"][1] == {"head": 0.01, "encoder": None, "dev": 66.0, "loss": None}
 
 

@@ -15,13 +15,11 @@ from dlfa_adapters.learning.ensemble.encoder import why_not_stackable
 from dlfa_adapters.learning.ensemble.training import TrainedMember
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.rate_choice import Attempt, pairs
-from dlfa_adapters.sweeps.finetuned.files import RowFiles
 from dlfa_adapters.sweeps.finetuned.memory import how_many_at_once
 from dlfa_adapters.sweeps.finetuned.ranks import Ranks, own_device
 from dlfa_adapters.sweeps.finetuned.work import Stage, Work
 from dlfa_adapters.sweeps.prepare import Prepared
-from dlfa_adapters.sweeps.rate_files import Choices, Job
-from dlfa_adapters.sweeps.results import SweepRow
+from dlfa_adapters.sweeps.trainings import Choices, Job, RowFiles, SweepRow
 
 logger = logging.getLogger(__name__)
 

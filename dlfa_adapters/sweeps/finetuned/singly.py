@@ -18,7 +18,7 @@ from dlfa_adapters.learning.frozen.optimizer import Rate
 from dlfa_adapters.runs.lifecycle import remove_training
 from dlfa_adapters.sweeps.finetuned.ranks import alone
 from dlfa_adapters.sweeps.prepare import Prepared
-from dlfa_adapters.sweeps.rate_files import Job
+from dlfa_adapters.sweeps.trainings import Job
 
 
 def train_singly(

@@ -15,7 +15,7 @@ from dlfa_adapters.learning.ensemble.training import TrainedMember, rates, train
 from dlfa_adapters.learning.finite import NotFiniteError
 from dlfa_adapters.sweeps.finetuned.singly import train_singly
 from dlfa_adapters.sweeps.prepare import Prepared
-from dlfa_adapters.sweeps.rate_files import Job
+from dlfa_adapters.sweeps.trainings import Job
 
 logger = logging.getLogger(__name__)
 

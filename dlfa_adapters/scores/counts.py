@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dlfa_adapters.scores.intervals import mean_of_defined
 from dlfa_adapters.scores.metrics import ClassificationAccuracy, SpanF1, TokenAccuracy, metrics_for
 from dlfa_adapters.scores.metrics.base import quotient
 from dlfa_adapters.scores.metrics.span_f1 import span_counts
@@ -79,9 +80,3 @@ def _macro_f1(counts: np.ndarray) -> np.ndarray:
     by_label = counts.reshape(*counts.shape[:-1], -1, 3)
     f1 = quotient(2 * by_label[..., 0], by_label[..., 1] + by_label[..., 2])
     return mean_of_defined(f1)
-
-
-def mean_of_defined(values: np.ndarray) -> np.ndarray:
-    """The mean over the last axis of what is not NaN; NaN where nothing is."""
-    defined = ~np.isnan(values)
-    return quotient(np.where(defined, values, 0.0).sum(-1), defined.sum(-1))

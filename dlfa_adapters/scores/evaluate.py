@@ -1,0 +1,174 @@
+"""From predictions to a report: scores, resamples, means; and `dlfa evaluate` as one function: predict, score, save."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dlfa_adapters.ground.running import Progress
+from dlfa_adapters.predict.predictions import Predicted, Predictions
+from dlfa_adapters.predict.run import predict_run
+from dlfa_adapters.runs import Run, read_run
+from dlfa_adapters.scores.counts import CountedScore, scores_for
+from dlfa_adapters.scores.families import family_of
+from dlfa_adapters.scores.groups import groups
+from dlfa_adapters.scores.intervals import Estimate
+from dlfa_adapters.scores.metrics import metrics_for
+from dlfa_adapters.scores.metrics.counts import unknown_labels
+from dlfa_adapters.scores.report import LanguageReport, MeanReport, Report, Table
+from dlfa_adapters.scores.resample import RESAMPLES, Scored, resample_scores
+from dlfa_adapters.scores.saved import check_evaluation_place, default_folder, save_evaluation
+from dlfa_adapters.scores.translations import Translations, find_translations
+from dlfa_adapters.tasks import Task
+
+
+def evaluate_run(
+    run: str | Path | Run,
+    source: str | Path | Iterable[Any],
+    *,
+    split: str = "test",
+    languages: Iterable[str] | None = None,
+    out: str | Path | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Report:
+    """Let the model of a run predict all of some data, score every language, and save report and predictions.
+
+    Args:
+        run: A run folder.
+        source: Data, as for `data.sources.load_source`.
+        split: `train`, `dev` or `test`.
+        languages: Languages wanted; default: all there are. For a single file: its language.
+        out: Where to save; default: beside the run, by data and split. An earlier evaluation there is replaced.
+        resamples: Bootstrap resamples.
+        seed: Of the resampling.
+        progress: Called after each batch and language.
+        **options: Further arguments of `predict_run`.
+
+    Returns:
+        The report; `show.markdown` makes tables of it.
+
+    Raises:
+        RunError: If the folder is no whole run, or a word is left without a prediction.
+        ConfigError: If an option has a value that cannot work, or something else is in the way of `out`.
+        DataError: If the data cannot be read or do not fit the run.
+    """
+    run = run if isinstance(run, Run) else read_run(run)
+    named = str(source) if isinstance(source, str | Path) else "items"
+    folder = Path(out) if out is not None else default_folder(run.folder, named, split)
+    check_evaluation_place(folder)
+    predictions = predict_run(run, source, split=split, languages=languages, progress=progress, **options)
+    report = build_report(predictions, resamples=resamples, seed=seed, progress=progress)
+    save_evaluation(folder, predictions, report)
+    return report
+
+
+def build_report(
+    predictions: Predictions, *, resamples: int = RESAMPLES, seed: int = 0, progress: Progress | None = None
+) -> Report:
+    """Score predictions.
+
+    Args:
+        predictions: What the model said, by language.
+        resamples: Bootstrap resamples.
+        seed: Of the resampling; each language has random numbers of its own, but translations of each other are drawn
+            together, see `translations.find_translations`.
+        progress: Called after each language.
+
+    Returns:
+        The report.
+
+    Raises:
+        ConfigError: If `resamples` or `seed` is out of range.
+        DataError: If tags are not of the kind that the task's metric counts.
+    """
+    task, sources, languages = predictions.task, predictions.source_languages, predictions.languages
+    scores = scores_for(task)
+    step = progress or (lambda stage, done, total: None)
+
+    def table(languages: Sequence[Predicted], translations: Translations | None, stage: str) -> Table:
+        counts = {x.language: [[score.counts(x.predicted, x.gold)] for score in scores] for x in languages}
+        scored = resample_scores(counts, scores, translations, resamples, seed)
+        return _table(languages, task, scores, sources, scored, lambda: step(stage, 1, len(languages)))
+
+    translations = find_translations(languages, task)
+    without = None
+    whole = table(languages, translations, "Scoring")
+    if any(any(language.placeholder) for language in languages):
+        rest = [language.without_placeholders() for language in languages]
+        without = table(rest, find_translations(rest, task), "Scoring without placeholder pairs")
+    told = {"name": task.name, "kind": task.kind, "metric": task.metric}
+    return Report(
+        task={**told, "labels": list(task.labels), "parallel": task.parallel},
+        titles={score.name: score.title for score in scores},
+        source_languages=list(sources),
+        resamples=resamples,
+        seed=seed,
+        about=predictions.about,
+        drawn=None if translations is None else translations.drawn,
+        table=whole,
+        without_placeholders=without,
+    )
+
+
+def _table(
+    languages: Sequence[Predicted],
+    task: Task,
+    scores: Sequence[CountedScore],
+    sources: Sequence[str],
+    scored: Mapping[str, Sequence[Scored]],
+    done: Callable[[], None],
+) -> Table:
+    names = [score.name for score in scores]
+    split = groups([language.language for language in languages], sources, task.name)
+    targets = next((group.languages for group in split if group.name == "targets"), ())
+    rows, means = [], []
+    for language in languages:
+        estimates = [each.estimate() for each in scored[language.language]]
+        is_source = bool(sources) and language.language not in targets
+        rows.append(_language(language, task, dict(zip(names, estimates, strict=True)), is_source))
+        done()
+    for group in split:
+        members = {name: [scored[language][i] for language in group.languages] for i, name in enumerate(names)}
+        lacking = {
+            name: [x for x, each in zip(group.languages, found, strict=True) if np.isnan(each.values[0])]
+            for name, found in members.items()
+        }
+        means.append(
+            MeanReport(
+                name=group.name,
+                title=group.title,
+                languages=list(group.languages),
+                scores={name: Scored.mean(found).estimate() for name, found in members.items()},
+                undefined={name: without for name, without in lacking.items() if without},
+            )
+        )
+    return Table(languages=rows, means=means)
+
+
+def _language(language: Predicted, task: Task, estimates: dict[str, Estimate], is_source: bool) -> LanguageReport:
+    details = {}
+    for metric in metrics_for(task):
+        result = metric.compute(predictions=language.predicted, references=language.gold)
+        result.pop("unknown_gold_labels", None)
+        details[metric.main_score] = result
+    tagging = language.kind == "tagging"
+    family, branch = family_of(language.language) or (None, None)
+    return LanguageReport(
+        language=language.language,
+        family=family,
+        branch=branch,
+        is_source=is_source,
+        items=len(language.gold),
+        words_total=language.total if tagging else None,
+        words_scored=sum(map(len, language.predicted)) if tagging else None,
+        support=next(iter(details.values()))["support"],
+        scores=estimates,
+        counts=language.counts,
+        unknown_gold_labels=unknown_labels(language.gold_labels, task.labels),
+        fingerprint=language.fingerprint(),
+        details=details,
+    )
