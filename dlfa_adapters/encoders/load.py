@@ -99,8 +99,9 @@ class FirstTokenPooler(nn.Module):
 def load_encoder_model(location: str, *, local_files_only: bool = False) -> Any:
     """Load an encoder as an adapter model, in eval mode and float32.
 
-    A folder that was saved from a bare BERT without a pooler is loaded without inventing one, and without the warning
-    that one was invented; everything else goes through `AutoAdapterModel.from_pretrained`.
+    A folder that was saved from a bare BERT without a pooler is loaded without the warning that one was invented;
+    everything else goes through `AutoAdapterModel.from_pretrained`. A pooler that the checkpoint lacks, as those of
+    masked language models do, is not drawn at random: the encoder would be another one at every load.
 
     Args:
         location: A folder or a name on the hub.
@@ -113,7 +114,13 @@ def load_encoder_model(location: str, *, local_files_only: bool = False) -> Any:
     config = AutoConfig.from_pretrained(location) if weights.is_file() else None
     state = load_file(weights) if config is not None and config.architectures == ["BertModel"] else {}
     if not state or any("pooler" in name for name in state):
-        return AutoAdapterModel.from_pretrained(location, local_files_only=local_files_only).eval()
+        model, loading = AutoAdapterModel.from_pretrained(
+            location, local_files_only=local_files_only, output_loading_info=True
+        )
+        if any("pooler" in name for name in loading["missing_keys"]):
+            linear = isinstance(model.base_model.pooler, nn.Linear)  # ALBERT's gets the first token's state alone
+            model.base_model.pooler = nn.Identity() if linear else FirstTokenPooler()
+        return model.eval()
     with no_init_weights():
         model = AutoAdapterModel.from_config(config)
     model.base_model.pooler = FirstTokenPooler()

@@ -85,12 +85,17 @@ def describe_encoder(config: Any) -> dict[str, Any]:
     }
 
 
-def fingerprint(model: Any) -> str:
+def fingerprint(model: Any, *, pooler: bool = True) -> str:
     """A short hash of an encoder: names, shapes and the first 64 values of every weight, without adapters and heads.
 
     Cheap enough for every load, and different for other weights: retraining moves every tensor.
+
+    Args:
+        model: A model of adapters.
+        pooler: Whether the pooler counts. Where a checkpoint has none, `AutoAdapterModel` draws one.
     """
-    return _hash(model, lambda name: not any(part in name for part in (*_ADDED, "prompt_tuning")))
+    left_out = (*_ADDED, "prompt_tuning", *(() if pooler else ("pooler",)))
+    return _hash(model, lambda name: not any(part in name for part in left_out))
 
 
 def fingerprint_of_adapters(model: Any) -> str:

@@ -149,7 +149,7 @@ def _check_fits(folder: str, model: Any, same_weights: bool) -> str | None:
     if record is not None:
         _check_files(Path(folder), record["files"])
     here = model.encoder_fingerprint or fingerprint(model)
-    if record is not None and same_weights and here != its_weights:
+    if record is not None and same_weights and its_weights not in (here, fingerprint(model, pooler=False)):
         raise ConfigError(
             f"The language adapter {folder!r} was trained on {trained_on!r} with fingerprint {its_weights}, this "
             f"encoder has {here}: the same architecture, other weights; train a language adapter on this encoder, or "
