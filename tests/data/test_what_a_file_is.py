@@ -75,6 +75,11 @@ def test_the_tag_may_stand_first(put, text, layout):
     assert read.layout == layout
 
 
+def test_words_that_look_like_tags_are_words_where_all_else_is_o(put):
+    read = read_file(put("1/0\tO\n\nB-52\tO\n"), format="columns")
+    assert [(item.words, item.tags) for item in read.items] == [(["1/0"], ["O"]), (["B-52"], ["O"])]
+
+
 @pytest.mark.parametrize("end", ["\t", ""])
 def test_comments_and_outer_entities_of_germeval(put, end):
     text = f"#\thttp://x\t[2010-07-04]{end}\n1\tAnna\tB-PER\tO\n2\tlebt\tO\tO\n3\tin\tO\tO\n4\tRom\tB-LOC\tO\n"

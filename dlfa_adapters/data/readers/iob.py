@@ -11,6 +11,7 @@ on it; `repair` is there for those who ask for it.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from dlfa_adapters.tasks.span_tags import find_span_tags
 
@@ -46,15 +47,17 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str | None:
         no tags of spans, or finds them written in another way.
     """
     sentences = list(sequences)
-    found = find_span_tags(Counter(tag for tags in sentences for tag in tags))
+    counts = Counter(chain.from_iterable(sentences))
+    found = find_span_tags(counts)
     if found is None or found.rewritten:
         return None
+    kinds = {tag: _kind(tag) for tag in counts}
     prefixes: set[str] = set()
     inside_starts = begin_after_other = False
     for tags in sentences:
         last: str | None = None
         for tag in tags:
-            kind = _kind(tag)
+            kind = kinds[tag]
             if kind is not None:
                 prefixes.add(tag[0])
                 if kind != last:

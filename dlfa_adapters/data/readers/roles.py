@@ -1,7 +1,7 @@
 """What the columns of a tagging file hold: word, tag, number; a header row; comments. Found from the content."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,13 +92,13 @@ def find_roles(
     """
     separator, width = find_shape(lines)
     width = max(width, 2)
-    rows = [split_row(line, separator) for line in lines if not is_blank(line) and not is_marker(line)]
-    rows = [row for row in rows if len(row) == width]
-    header = tuple(rows[0]) if rows and _is_header(rows[0]) else ()
-    rows = [row for row in rows if not row[0].startswith("#")] or rows
+    counts = {line: n for line, n in Counter(lines).items() if not is_blank(line) and not is_marker(line)}
+    rows = [(row, n) for line, n in counts.items() if len(row := split_row(line, separator)) == width]
+    header = tuple(rows[0][0]) if rows and _is_header(rows[0][0]) else ()
+    rows = [(row, n) for row, n in rows if not row[0].startswith("#")] or rows
     if header:
-        rows = [row for row in rows if tuple(row) != header]
-    values = [_without_blanks(Counter(column)) for column in zip(*rows, strict=True)] or [Counter()] * width
+        rows = [(row, n) for row, n in rows if tuple(row) != header]
+    values = [_without_blanks((row[column], n) for row, n in rows) for column in range(width)]
     word = None if word_column is None else resolve_column(path, word_column, "word_column", header, width)
     tag = None if tag_column is None else resolve_column(path, tag_column, "tag_column", header, width)
     if word is not None and word == tag:
@@ -146,10 +146,13 @@ def resolve_column(path: str | Path, column: Column, name: str, header: Sequence
     return place % width
 
 
-def _without_blanks(cells: Counter[str]) -> Counter[str]:
+def _without_blanks(cells: Iterable[tuple[str, int]]) -> Counter[str]:
     """How often each cell occurs, without the blanks beside it."""
+    written: Counter[str] = Counter()
+    for cell, n in cells:
+        written[cell] += n
     counts: Counter[str] = Counter()
-    for cell, n in cells.items():
+    for cell, n in written.items():
         counts[bare(cell)] += n
     return counts
 
@@ -169,6 +172,9 @@ def _find_tag(
     columns = [i for i in range(len(values)) if i != word]
     kinds = {i: _kind(values[i]) for i in columns}
     wanted = {label.split("-", 1)[-1] for label in labels} - {"O"}
+    after = [i for i in columns if i > 0]
+    if after and all(kinds[i] == "outside" for i in after):  # else the words would all be O
+        return after[-1]
     for fitting in (
         [i for i in columns if wanted and _share(values[i], wanted) >= _MAJORITY],
         [i for i in columns if kinds[i] == "entity"],

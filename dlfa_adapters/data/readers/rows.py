@@ -26,7 +26,10 @@ class Block:
     def tags(self, column: int, notes: Notes) -> list[str]:
         """One column without blanks around its tags, counted, and with an error for every row where it is empty."""
         found = [row[column] for row in self.rows]
-        tags = [bare(tag) for tag in found]
+        short = {tag: bare(tag) for tag in set(found)}
+        if all(tag == cut and cut.strip() for tag, cut in short.items()):  # as nearly everywhere
+            return found
+        tags = [short[tag] for tag in found]
         for line, tag, cut in zip(self.lines, found, tags, strict=True):
             if cut and tag != cut:
                 notes.collect("blank_beside_tag", line, tag)
@@ -97,16 +100,17 @@ def read_blocks(
         notes: Where problems go.
         separator: TAB or a blank.
         width: Number of columns expected.
-        comment: Says of a line and its fields whether it is a comment; default: `is_comment`.
+        comment: Says of a line that begins with `#` and its fields whether it is a comment; default: `is_comment`.
         header: The cells of the header row, which may stand again where files were joined.
         word: Column of the words.
 
     Yields:
         One block a sentence; never an empty one.
     """
+    is_it = comment or (lambda line, fields: is_comment(line, fields, width, separator))
     block = Block()
     for number, line in enumerate(lines, 1):
-        if is_blank(line):
+        if not line or is_blank(line):
             if block.rows:
                 yield block
                 block = Block()
@@ -114,7 +118,7 @@ def read_blocks(
         fields = split_row(line, separator)
         if not block.rows and (is_marker(line) or (len(fields) == width and fields[word] == DOCSTART)):
             notes.drop("docstart_marker")
-        elif comment(line, fields) if comment else is_comment(line, fields, width, separator):
+        elif line.startswith("#") and is_it(line, fields):
             notes.drop("comment_line")
         elif header and fields == list(header):
             notes.drop("header_row")
