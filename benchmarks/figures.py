@@ -60,7 +60,7 @@ class Frozen:
         task: Its name.
     """
 
-    GROUPS = ("core", "controls", "norms")
+    GROUPS = ("core", "controls", "variants", "norms")
 
     def __init__(self, task: str) -> None:
         self.results = [rows(f"{task}-{group}.json") for group in self.GROUPS]
@@ -107,6 +107,14 @@ class Frozen:
         """Differences on the targets, layer by layer."""
         pairs = zip(self.each(new, layers), self.each(old, layers), strict=True)
         return [self.against(a, b) for a, b in pairs]
+
+    def dev_at(self, name: str, rate: str) -> float:
+        """The best English dev score of the first seed at a rate."""
+        return float(next(found["trials"][name][rate] for found in self.results if name in found["trials"]))
+
+    def beyond(self) -> list[str]:
+        """The heads whose best rate is beyond those that all heads were tried at."""
+        return [name for name, heads in self.by_name.items() if not 1e-3 <= heads[0]["rate"] <= 3e-2]
 
     def table(self) -> list[str]:
         """A line for each head."""
@@ -201,6 +209,13 @@ def small() -> list[str]:
     return small_data.markdown([row for row in rows("small-data.jsonl") if "error" not in row]).splitlines()
 
 
+def small_cell(task: str, size: int, tuning: str, column: str) -> float:
+    """A figure of `small`."""
+    header, _, *lines = ([cell.strip() for cell in line.split("|")[1:-1]] for line in small())
+    row = next(line for line in lines if line[:3] == [task, str(size), tuning])
+    return float(row[header.index(column)])
+
+
 class Cosine:
     """The rows of `dlfa analyze cosine` for four languages."""
 
@@ -261,7 +276,8 @@ def targets_of(row: dict[str, Any]) -> float:
 @cache
 def names() -> dict[str, Any]:
     """What an expression may use."""
-    functions: list[Callable[..., Any]] = [rows, fmean, median, stdev, speed_tables.cell, small]
+    ours: list[Callable[..., Any]] = [rows, small, small_cell, speed_tables.cell, frozen_sweep_tables.within]
+    functions = [*ours, fmean, median, stdev]
     return {function.__name__: function for function in functions} | {
         "ner": Frozen("ner"),
         "pos": Frozen("pos"),

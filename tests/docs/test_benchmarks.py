@@ -1,0 +1,24 @@
+"""The scripts of benchmarks/ can be started: what they import from each other and from the package is there."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+IMPORT_ALL = """
+import importlib, pathlib, sys
+sys.path.insert(0, sys.argv[1])
+for path in sorted(pathlib.Path(sys.argv[1]).glob("*.py")):
+    try:
+        importlib.import_module(path.stem)
+    except Exception as error:
+        print(f"{path.name}: {type(error).__name__}: {error}")
+"""
+
+
+def test_every_benchmark_can_be_imported():
+    ran = subprocess.run(
+        [sys.executable, "-c", IMPORT_ALL, str(BENCHMARKS)], capture_output=True, text=True, check=False
+    )
+    assert (ran.stdout, ran.returncode) == ("", 0), ran.stderr
