@@ -1,5 +1,5 @@
 """The HTML report: one file that holds all it shows."""
 
-from dlfa_adapters.report.source import report_page, write_report
+from dlfa_adapters.report.page import report_page, write_report
 
 __all__ = ["report_page", "write_report"]

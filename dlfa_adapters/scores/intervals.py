@@ -5,8 +5,7 @@ Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13 (perce
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -69,15 +68,6 @@ class Difference:
         if self.adjusted_p is None:
             return self.low, self.high
         return self.simultaneous_low, self.simultaneous_high
-
-
-_Found = TypeVar("_Found", Estimate, Difference)
-
-
-def scaled(found: _Found, factor: float) -> _Found:
-    """The same in another unit, such as percent; p-values have none."""
-    values = {name: value for name, value in vars(found).items() if name not in ("p_value", "adjusted_p")}
-    return replace(found, **{name: factor * value for name, value in values.items() if value is not None})
 
 
 @dataclass(frozen=True)

@@ -35,11 +35,8 @@ from dlfa_adapters.sweeps.asked import BEST, PLAN, TRAININGS, sweep_work
 from dlfa_adapters.sweeps.frozen import trained_head
 from dlfa_adapters.sweeps.prepare import Prepared
 from dlfa_adapters.sweeps.show import markdown
-from dlfa_adapters.sweeps.table import SweepTable
+from dlfa_adapters.sweeps.table import FORMAT, RESULT, SweepTable
 from dlfa_adapters.sweeps.trainings import SweepResult, SweepRow
-
-FORMAT = 1
-RESULT = "sweep.json"
 
 
 def begin(prepared: Prepared, restart: bool) -> None:

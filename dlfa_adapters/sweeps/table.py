@@ -1,19 +1,27 @@
 """The table of a sweep: means over languages and seeds, spread over seeds, differences with bootstrap intervals."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
+from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.learning.rate_choice import UNKNOWN, Choice
 from dlfa_adapters.scores.counts import scores_for
 from dlfa_adapters.scores.groups import Group, groups
-from dlfa_adapters.scores.intervals import Difference, Estimate, differences, scaled
+from dlfa_adapters.scores.intervals import Difference, Estimate, differences
 from dlfa_adapters.scores.resample import RESAMPLES, Scored, resample_scores
 from dlfa_adapters.scores.translations import EARLIER, Drawn
 from dlfa_adapters.sweeps.trainings import BASELINE, SweepResult
+
+FORMAT = 1
+RESULT = "sweep.json"
+_NOT_ABOUT = ("format", "table", "heads", "best", "task", "metric", "num_layers", "sources", "tuning")
+_SCORES = ("dev", "dev_spread", "means", "spread", "languages", "against")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,38 +54,28 @@ class Line:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values, in percent."""
-        return {**asdict(self._times(100)), "rates": self.rates.to_dict()}
+        told = asdict(self)
+        scores = {name: _in_unit(told[name], lambda value: 100 * value) for name in _SCORES}
+        return {**told, **scores, "rates": self.rates.to_dict()}
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> "Line":
         """What `to_dict` made the values of, here or in an earlier version."""
-        found = cls(
-            **{
-                **told,
-                "rates": Choice.from_dict(told["rates"]) if "rates" in told else UNKNOWN,
-                "means": {name: Estimate(**each) for name, each in told["means"].items()},
-                "languages": {name: Estimate(**each) for name, each in told["languages"].items()},
-                "against": {
-                    group: {name: Difference(**each) for name, each in of.items()}
-                    for group, of in told["against"].items()
-                },
-            }
-        )
-        return found._times(1 / 100)
+        found = {**told, **{name: _in_unit(told[name], lambda value: value / 100) for name in _SCORES}}
+        found["rates"] = Choice.from_dict(told["rates"]) if "rates" in told else UNKNOWN
+        for name in ("means", "languages"):
+            found[name] = {place: Estimate(**each) for place, each in found[name].items()}
+        found["against"] = {
+            group: {name: Difference(**each) for name, each in of.items()} for group, of in found["against"].items()
+        }
+        return cls(**found)
 
-    def _times(self, factor: float) -> "Line":
-        """The same in another unit."""
-        return replace(
-            self,
-            dev=factor * self.dev,
-            dev_spread=None if self.dev_spread is None else factor * self.dev_spread,
-            means={name: scaled(each, factor) for name, each in self.means.items()},
-            spread={name: None if each is None else factor * each for name, each in self.spread.items()},
-            languages={name: scaled(each, factor) for name, each in self.languages.items()},
-            against={
-                group: {name: scaled(each, factor) for name, each in of.items()} for group, of in self.against.items()
-            },
-        )
+
+def _in_unit(value: Any, unit: Callable[[float], float]) -> Any:
+    """Every number in a value of JSON in another unit; p-values have none."""
+    if isinstance(value, dict):
+        return {key: each if key in ("p_value", "adjusted_p") else _in_unit(each, unit) for key, each in value.items()}
+    return None if value is None else unit(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,12 +122,64 @@ class SweepTable:
             TypeError: If one is of another kind.
         """
         lines = [Line.from_dict(line) for line in told["lines"]]
-        split = {
-            name: Group(group["name"], group["title"], tuple(group["languages"]))
-            for name, group in told["groups"].items()
-        }
+        split = {name: Group(x["name"], x["title"], tuple(x["languages"])) for name, x in told["groups"].items()}
         drawn = Drawn.from_dict(told["drawn"]) if "drawn" in told else EARLIER
         return cls(**{**told, "groups": split, "lines": lines, "drawn": drawn if len(lines[0].languages) > 1 else None})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedSweep:
+    """What the file of a sweep holds beside its trainings.
+
+    Attributes:
+        task: Name of the task.
+        tuning: What learnt beside the heads.
+        sources: Languages trained on.
+        best: The variant that is best on source dev.
+        table: The table.
+        about: Encoder, data, settings, versions, seconds.
+    """
+
+    task: str
+    tuning: str
+    sources: list[str]
+    best: Line
+    table: SweepTable
+    about: dict[str, Any]
+
+
+def sweep_file(source: str | Path) -> Path | None:
+    """The `sweep.json` that a source is or holds, if any."""
+    file = Path(source) if Path(source).name == RESULT else Path(source) / RESULT
+    return file if file.is_file() else None
+
+
+def read_sweep(file: Path) -> SavedSweep:
+    """Read a `sweep.json`.
+
+    Raises:
+        RunError: If it is damaged, or of a newer version.
+    """
+    try:
+        told = json.loads(file.read_text("utf-8"))
+        if told["format"] != FORMAT:
+            raise RunError(
+                f"{file} has sweep format {told['format']!r}, this version reads format {FORMAT}; "
+                "pip install -U dlfa-adapters"
+            )
+        table = SweepTable.from_dict(told["table"])
+        return SavedSweep(
+            task=told["task"]["name"],
+            tuning=told["tuning"],
+            sources=list(told["sources"]),
+            best=table.line(told["best"]["name"]),
+            table=table,
+            about={name: value for name, value in told.items() if name not in _NOT_ABOUT},
+        )
+    except RunError:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError, StopIteration, RecursionError) as error:
+        raise RunError(f"{file} is damaged ({error}); call dlfa sweep again.") from None
 
 
 def make_table(result: SweepResult, *, resamples: int = RESAMPLES, seed: int = 0) -> SweepTable:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.report import report_page, write_report
-from dlfa_adapters.report.render import render_page
+from dlfa_adapters.report.page import render_page
 from dlfa_adapters.scores.evaluate import build_report
 from dlfa_adapters.scores.metrics import SpanF1
 from dlfa_adapters.scores.report import Report

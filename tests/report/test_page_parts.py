@@ -3,9 +3,18 @@
 import pytest
 
 from dlfa_adapters.report.charts import line_chart
-from dlfa_adapters.report.examples import RIGHT, WRONG, examples_of
-from dlfa_adapters.report.marked import Segment, span_lines, tag_line, text_line
-from dlfa_adapters.report.text import direction, join_words, shown
+from dlfa_adapters.report.examples import (
+    RIGHT,
+    WRONG,
+    Segment,
+    direction,
+    examples_of,
+    join_words,
+    shown,
+    span_lines,
+    tag_line,
+    text_line,
+)
 from dlfa_adapters.scores.intervals import Estimate
 from dlfa_adapters.tasks import NER
 from tests.predict.fakes import FakeTagger, ask, tagged

@@ -12,8 +12,7 @@ import pytest
 
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.rate_choice import Attempt, Choice, Pair
-from dlfa_adapters.report.render import render_page
-from dlfa_adapters.report.source import report_page
+from dlfa_adapters.report.page import render_page, report_page
 from dlfa_adapters.scores.compare import compare_all
 from dlfa_adapters.scores.evaluate import build_report
 from dlfa_adapters.scores.show import comparison_markdown, markdown

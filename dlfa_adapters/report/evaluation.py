@@ -1,13 +1,16 @@
-"""What the model mixes up: F1 of each type of span, or which label stands for which."""
+"""The part of a page that shows one evaluation: scores, mistakes, examples, and where the data came from."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dlfa_adapters.predict.predictions import Predicted
-from dlfa_adapters.scores.metrics import SpanF1
-from dlfa_adapters.scores.report import LanguageReport
+from dlfa_adapters.predict.predictions import Predicted, Predictions
+from dlfa_adapters.report.examples import LanguageExamples, examples_of
+from dlfa_adapters.report.facts import Facts, facts
+from dlfa_adapters.scores.metrics import SpanF1, metrics_for
+from dlfa_adapters.scores.notes import notes
+from dlfa_adapters.scores.report import LanguageReport, MeanReport, Report
 
 MOST_LABELS = 24
 OTHERS = "(others)"
@@ -43,6 +46,75 @@ class Confusion:
     counts: list[list[int]]
     shares: list[list[float]]
     frequent: dict[str, list[tuple[str, str, int]]]
+
+
+@dataclass(frozen=True)
+class EvaluationPart:
+    """What the template of an evaluation needs.
+
+    Attributes:
+        anchor: What its links begin with; no two parts of a page have the same.
+        title: Data and split.
+        report: The scores.
+        main: Name of the main score.
+        headline: The mean that stands for the whole: over the target languages, if there are any.
+        notes: What a reader has to know beside the scores.
+        pooled: Which languages are added up in `types` and `confusion`.
+        types: F1 of each type; None where spans are not what is counted.
+        confusion: Which label stands for which; None where spans are counted.
+        examples: Some sentences of each language.
+        about: What is known of data, run and versions.
+    """
+
+    anchor: str
+    title: str
+    report: Report
+    main: str
+    headline: MeanReport
+    notes: list[str]
+    pooled: str
+    types: TypeTable | None
+    confusion: Confusion | None
+    examples: list[LanguageExamples]
+    about: dict[str, Facts]
+
+
+def evaluation_part(predictions: Predictions, report: Report, anchor: str) -> EvaluationPart:
+    """Collect what is shown of an evaluation.
+
+    Args:
+        predictions: What the model said.
+        report: The scores of that.
+        anchor: See `EvaluationPart`.
+
+    Raises:
+        ConfigError: If the task's metric does not fit its kind.
+    """
+    task = predictions.task
+    headline = report.table.means[0]
+    of_headline = [x for x in predictions.languages if x.language in headline.languages]
+    data = report.about.get("data", {})
+    spans = task.metric == "span_f1"
+    return EvaluationPart(
+        anchor=anchor,
+        title=f"{data['source']} ({data['split']})" if data else predictions.name,
+        report=report,
+        main=metrics_for(task)[0].main_score,
+        headline=headline,
+        notes=notes(report),
+        pooled=_pooled(headline, of_headline),
+        types=type_table(of_headline, report.table.languages) if spans else None,
+        confusion=None if spans else confusion(predictions.languages, of_headline, task.labels),
+        examples=[examples_of(language, task) for language in predictions.languages],
+        about={name: facts(value) for name, value in report.about.items()},
+    )
+
+
+def _pooled(mean: MeanReport, languages: Sequence[Predicted]) -> str:
+    number = len(languages)
+    if number == 1:
+        return languages[0].language
+    return f"the {number} target languages" if mean.name == "targets" else f"all {number} languages"
 
 
 def type_table(languages: Sequence[Predicted], rows: Sequence[LanguageReport]) -> TypeTable:

@@ -1,17 +1,54 @@
-"""What `dlfa report` is given, and the page that is made of it: a run with its evaluations, or one evaluation."""
+"""What `dlfa report` is given, and the page that is made of it: one file with style and script that loads nothing."""
 
+import base64
+import hashlib
+import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from pathlib import Path
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from dlfa_adapters._version import __version__
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.files import sha256_of, write_text
 from dlfa_adapters.ground.folders import check_writable
-from dlfa_adapters.report.evaluation_part import EvaluationPart, evaluation_part
-from dlfa_adapters.report.facts import run_facts
-from dlfa_adapters.report.render import Page, render_page
-from dlfa_adapters.report.sweep_part import read_sweep, sweep_file, sweep_part
+from dlfa_adapters.report.evaluation import EvaluationPart, evaluation_part
+from dlfa_adapters.report.examples import shown
+from dlfa_adapters.report.facts import Facts, run_facts
+from dlfa_adapters.report.sweep import SweepPart, sweep_part
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.scores.saved import REPORT, evaluations_of, is_evaluation, read_evaluation, read_report
+from dlfa_adapters.scores.show import percent
+from dlfa_adapters.sweeps.table import read_sweep, sweep_file
+
+_HUES = {"PER": 145, "LOC": 200, "ORG": 300}
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page holds.
+
+    Attributes:
+        title: Its title.
+        summary: One line below the title.
+        command: The command that writes it.
+        evaluations: The evaluations, each a part of the page.
+        sweep: A sweep, if that is what it shows.
+        configuration: What the run or sweep records, by part.
+        notes: What was left out.
+    """
+
+    title: str
+    summary: str
+    command: str
+    evaluations: Sequence[EvaluationPart] = ()
+    sweep: SweepPart | None = None
+    configuration: dict[str, Facts] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 def write_report(source: str | Path, out: str | Path | None = None) -> Path:
@@ -79,11 +116,11 @@ def report_page(source: str | Path) -> Page:
 
 
 def _sweep_page(file: Path, command: str) -> Page:
-    whole = read_sweep(file)
+    sweep = read_sweep(file)
     try:
-        part = sweep_part(whole)
-        summary = f"task {whole['task']['name']}; encoder {whole['encoder']['name']}"
-    except (LookupError, TypeError, AttributeError, ValueError, StopIteration) as error:
+        part = sweep_part(sweep)
+        summary = f"task {sweep.task}; encoder {sweep.about['encoder']['name']}"
+    except (LookupError, TypeError) as error:
         raise RunError(f"{file} is damaged ({error}); call dlfa sweep again.") from None
     return Page(file.absolute().parent.name, summary, command, sweep=part, configuration=part.configuration)
 
@@ -133,3 +170,40 @@ def _summary(parts: Sequence[EvaluationPart]) -> str:
         f"labels in {', '.join(report.source_languages)}" if report.source_languages else "",
     ]
     return "; ".join(filter(None, named))
+
+
+def render_page(page: Page) -> str:
+    """The HTML of a page.
+
+    Every value is escaped as it is written, and a content security policy lets nothing run but the one script whose
+    hash it names.
+    """
+    script, style = (_file(name) for name in ("script.js", "style.css"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    template = _environment().get_template("page.html")
+    return template.render(
+        page=page, script=Markup(script), style=Markup(style), script_hash=f"sha256-{digest}", version=__version__
+    )
+
+
+def hue(kind: str) -> int:
+    """The colour of a type, in degrees; the same on every page."""
+    return _HUES.get(kind, zlib.crc32(kind.encode("utf-8", "replace")) % 360)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("dlfa_adapters.report"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        finalize=shown,
+    )
+    environment.globals |= {"percent": percent, "hue": hue}
+    return environment
+
+
+def _file(name: str) -> str:
+    return (resources.files("dlfa_adapters.report") / "templates" / name).read_text("utf-8")
