@@ -14,6 +14,18 @@ from tiny_tokenizer import character_tokenizer
 torch.set_num_threads(1)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A file of tests is one worker's, whose fixtures it shares; but the pages of the documentation go to all."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            return nodeid if "docs/test_code_blocks.py::" in nodeid else super()._split_scope(nodeid)
+
+    return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
+
+
 def pytest_terminal_summary(terminalreporter):
     """How many blocks of the documentation ran, and which did not, as the tests of tests/docs recorded it."""
     reports = [report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, ())]
