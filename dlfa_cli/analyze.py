@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlfa_cli.evaluate import MOST_RESAMPLES, RESAMPLES, print_table
-from dlfa_cli.help import Group
-from dlfa_cli.once import Command
+from dlfa_cli.options import Command, Group
 
 if TYPE_CHECKING:
     from dlfa_adapters.analysis.parallel_report import ParallelReport
@@ -57,8 +56,7 @@ def cosine(
     from dlfa_adapters.ground.packages import check_plot
     from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import read_run
-    from dlfa_cli.screen import progress_bars
-    from dlfa_cli.start import loading
+    from dlfa_cli.screen import loading, progress_bars
 
     if parallel is None:
         raise ConfigError("Sentences and their translations are needed; add --parallel FILE, a TAB between the two.")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dlfa_cli.evaluate import MOST_RESAMPLES, RESAMPLES, check_markdown, language_list, show
-from dlfa_cli.reading import Format, TagColumn, WordColumn
+from dlfa_cli.options import Format, TagColumn, WordColumn
 
 
 def compare(
@@ -49,8 +49,7 @@ def compare(
     from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import read_run
     from dlfa_adapters.scores.saved import is_evaluation, read_evaluation
-    from dlfa_cli.screen import progress_bars, typed
-    from dlfa_cli.start import loading
+    from dlfa_cli.screen import loading, progress_bars, typed
 
     folders = [a, b, *(more or [])]
     saved = [is_evaluation(folder) for folder in folders]

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlfa_cli.help import Group
-from dlfa_cli.once import Command
-from dlfa_cli.reading import Format, TagColumn, WordColumn
+from dlfa_cli.options import Command, Format, Group, TagColumn, WordColumn
 
 if TYPE_CHECKING:
     from dlfa_adapters.data.check import DataCheck

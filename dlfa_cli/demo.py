@@ -38,8 +38,7 @@ def demo(
     """
     from dlfa_adapters.data.places import check_encoder
     from dlfa_adapters.runs.folder import check_run_place
-    from dlfa_cli.screen import progress_bars
-    from dlfa_cli.start import loading
+    from dlfa_cli.screen import loading, progress_bars
 
     check_encoder(model)
     check_run_place(out)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlfa_cli.reading import Format, TagColumn, WordColumn
+from dlfa_cli.options import Format, TagColumn, WordColumn
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,8 +58,7 @@ def evaluate(
     from dlfa_adapters.data.reading import Reading
     from dlfa_adapters.predict.load import check_has_language, check_precision, task_of
     from dlfa_adapters.runs import read_run
-    from dlfa_cli.screen import progress_bars, typed
-    from dlfa_cli.start import loading
+    from dlfa_cli.screen import loading, progress_bars, typed
 
     task_of(read := read_run(run))
     Reading(format, word_column, tag_column).check([data])

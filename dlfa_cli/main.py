@@ -10,15 +10,13 @@ import typer
 
 from dlfa_cli.analyze import analyze_app
 from dlfa_cli.compare import compare
-from dlfa_cli.convert import convert
 from dlfa_cli.data import data_app
 from dlfa_cli.demo import demo
 from dlfa_cli.doctor import doctor
 from dlfa_cli.ends import exit_code, say_stopped
 from dlfa_cli.evaluate import evaluate
-from dlfa_cli.export import export
-from dlfa_cli.help import Group
-from dlfa_cli.once import Command
+from dlfa_cli.export import convert, export
+from dlfa_cli.options import Command, Group
 from dlfa_cli.predict import predict
 from dlfa_cli.recipes import recipes_app
 from dlfa_cli.report import report

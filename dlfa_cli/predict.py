@@ -56,8 +56,7 @@ def predict(
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.predict.load import check_has_language, check_precision, takes_pairs, task_of
     from dlfa_adapters.runs import read_run
-    from dlfa_cli.screen import typed
-    from dlfa_cli.start import loading
+    from dlfa_cli.screen import loading, typed
 
     check_precision(precision)
     if language is not None:

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dlfa_cli.help import Group
-from dlfa_cli.once import Command
+from dlfa_cli.options import Command, Group
 
 recipes_app = typer.Typer(
     cls=Group,

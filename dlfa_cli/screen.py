@@ -1,4 +1,4 @@
-"""What commands share on the terminal: progress bars on stderr, results on stdout."""
+"""What commands share on the terminal: progress and what is loading on stderr, results on stdout."""
 
 import contextlib
 import shlex
@@ -7,8 +7,13 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+import typer
+
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from dlfa_adapters.learning import Plan
+    from dlfa_adapters.runs import Run
 
 _NO_LIMIT = 10_000  # characters
 _LINE_EVERY = 60  # seconds
@@ -114,3 +119,52 @@ def quiet_libraries() -> None:
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     datasets_logging.disable_progress_bar()
+
+
+@contextlib.contextmanager
+def loading(what: str = "Starting (loading PyTorch and adapters)") -> Iterator["Console"]:
+    """Load PyTorch and the models, and say so: behind everything that can be refused without them.
+
+    What a command needs of the library besides is imported in the block.
+
+    Args:
+        what: What the line on the screen says.
+
+    Yields:
+        The console on stderr.
+    """
+    screen = errors_console()
+    with screen.status(what):
+        import dlfa_adapters
+
+        dlfa_adapters.load_models()
+        quiet_libraries()
+        yield screen
+
+
+def announce_training(screen: "Console", plan: "Plan") -> None:
+    """Say on stderr what is going to be trained, and what else there is."""
+    for line in (*plan.lines(), *plan.notes):
+        screen.print(line, markup=False, soft_wrap=True)
+
+
+def show_training(run: "Run", trained: bool = True) -> None:
+    """Print the score on dev and what to do next; `trained`: whether it was trained now."""
+    from dlfa_adapters.predict.load import takes_pairs
+
+    training, metrics = run.config["training"], run.config["metrics"]
+    scores = metrics["dev"] if isinstance(metrics["dev"], dict) else {"all": metrics["dev"]}
+    for language, score in scores.items():
+        if score is not None:
+            typer.echo(f"{metrics['name']} on {language} dev: {score:.2f} ({training['best']})")
+    if trained:
+        typer.echo(f"Saved in {run.folder} after {training['seconds']:.0f} s.")
+    else:
+        typer.echo(f"{run.folder} had been trained to its end; nothing was left to do.")
+    if nothing := training.get("found_nothing"):
+        typer.echo(nothing)
+        return
+    if advice := training.get("advice"):
+        typer.echo(advice)
+    typer.echo("Use it on any language:\n")
+    typer.echo(f"  {predict_command(run.folder, takes_pairs(run))}\n  dlfa evaluate {typed(run.folder)} --data DATA")

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dlfa_cli.evaluate import language_list
-from dlfa_cli.rates import rates
-from dlfa_cli.reading import Format, TagColumn, WordColumn
+from dlfa_cli.options import Format, TagColumn, WordColumn, rates
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -159,10 +158,9 @@ def sweep(
 def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]) -> "Sweep | None":
     """Sweep; None in all processes but the main one."""
     from dlfa_adapters.ground.files import parse_bytes
+    from dlfa_adapters.ground.running import see_one_gpu
     from dlfa_adapters.sweeps.asked import check_sweep, parse_layers
-    from dlfa_cli.ranks import see_one_gpu
-    from dlfa_cli.screen import progress_bars
-    from dlfa_cli.start import loading
+    from dlfa_cli.screen import loading, progress_bars
 
     chosen = parse_layers(layers) if layers else None
     budget = parse_bytes(state_budget)

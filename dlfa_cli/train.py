@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlfa_cli.machine import PANEL, Compile, GradientCheckpointing, Precision, ReportTo
-from dlfa_cli.rates import rates
-from dlfa_cli.reading import Format, TagColumn, WordColumn
+from dlfa_cli.options import (
+    MACHINE,
+    Compile,
+    Format,
+    GradientCheckpointing,
+    Precision,
+    ReportTo,
+    TagColumn,
+    WordColumn,
+    rates,
+)
 
 if TYPE_CHECKING:
     from dlfa_adapters.learning import Plan
@@ -130,7 +138,7 @@ def train(
         int, typer.Option(help="Pieces that windows of a long sentence share.", rich_help_panel=_STEPS)
     ] = 64,
     micro_batch: Annotated[
-        int | None, typer.Option(help="Items at once; less takes less memory.", rich_help_panel=PANEL)
+        int | None, typer.Option(help="Items at once; less takes less memory.", rich_help_panel=MACHINE)
     ] = None,
     precision: Precision = None,
     gradient_checkpointing: GradientCheckpointing = False,
@@ -172,13 +180,13 @@ def train(
     }  # fmt: skip
     if resume is not None:
         _check_nothing_else(context_of_call)
-    from dlfa_cli.training_screen import show
+    from dlfa_cli.screen import show_training
 
     run, trained = _run(task, resume, given)
     if run is not None and as_json:
         typer.echo(json.dumps(run.config, ensure_ascii=False, indent=1))
     elif run is not None:
-        show(run, trained)
+        show_training(run, trained)
 
 
 def _check_nothing_else(context: typer.Context) -> None:
@@ -211,9 +219,7 @@ def _run(task: str | None, resume: Path | None, given: dict[str, Any]) -> tuple[
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.learning.early import check_resume, check_training
     from dlfa_cli.ends import stopped_with
-    from dlfa_cli.screen import progress_bars, typed
-    from dlfa_cli.start import loading
-    from dlfa_cli.training_screen import announce
+    from dlfa_cli.screen import announce_training, loading, progress_bars, typed
 
     if (task is None) == (resume is None):
         raise ConfigError("Give a task, or --resume and a run folder; type e.g. dlfa train ner.")
@@ -230,7 +236,7 @@ def _run(task: str | None, resume: Path | None, given: dict[str, Any]) -> tuple[
 
     def begin(plan: "Plan") -> None:
         begun.append(plan)
-        announce(screen, plan)
+        announce_training(screen, plan)
 
     def how_to_go_on() -> str:
         return f"type dlfa train --resume {typed(begun[0].out)} to go on" if begun else ""

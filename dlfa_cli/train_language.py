@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlfa_cli.machine import PANEL, GradientCheckpointing, Precision, ReportTo
+from dlfa_cli.options import MACHINE, GradientCheckpointing, Precision, ReportTo
 
 if TYPE_CHECKING:
     from dlfa_adapters.learning import TrainedLanguage
@@ -55,12 +55,12 @@ def train_language(
     every: Annotated[int, typer.Option(help="Write a checkpoint every so many steps.", rich_help_panel=_STEPS)] = 500,
     seed: Annotated[int, typer.Option(help="Seed of first weights and of what is masked.", rich_help_panel=_STEPS)] = 0,
     micro_batch: Annotated[
-        int | None, typer.Option(help="Rows at once; less takes less memory.", rich_help_panel=PANEL)
+        int | None, typer.Option(help="Rows at once; less takes less memory.", rich_help_panel=MACHINE)
     ] = None,
     precision: Precision = None,
     gradient_checkpointing: GradientCheckpointing = False,
     compile: Annotated[
-        bool, typer.Option("--compile", help="torch.compile: takes a minute or two at first.", rich_help_panel=PANEL)
+        bool, typer.Option("--compile", help="torch.compile: takes a minute or two at first.", rich_help_panel=MACHINE)
     ] = False,
     report_to: ReportTo = "none",
     as_json: Annotated[bool, typer.Option("--json", help="Print language.json on stdout.")] = False,
@@ -97,8 +97,7 @@ def _run(
     """Train; the adapter, or None in all processes but the main one."""
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.learning.early import LANGUAGE_RECORD, check_language_training, check_resume
-    from dlfa_cli.screen import progress_bars
-    from dlfa_cli.start import loading
+    from dlfa_cli.screen import loading, progress_bars
 
     if bool(language and text) == (resume is not None) or bool(language) != bool(text):
         raise ConfigError(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlfa_cli.reading import Format, TagColumn, WordColumn
+from dlfa_cli.options import Format, TagColumn, WordColumn
 
 if TYPE_CHECKING:
     from dlfa_adapters.learning import Plan
@@ -52,8 +52,7 @@ def tune(
     """
     from dlfa_adapters.learning.early import BETO_GRID, check_search
     from dlfa_cli.ends import stopped_with
-    from dlfa_cli.screen import progress_bars
-    from dlfa_cli.start import loading
+    from dlfa_cli.screen import loading, progress_bars
 
     values: dict[str, Any] = {
         "learning_rate": lr, "head_learning_rate": head_lr, "batch_size": batch_size, "epochs": epochs,

@@ -3,7 +3,7 @@
 import pytest
 
 from dlfa_adapters.learning.rates_to_try import at_the_edge
-from dlfa_cli.rates import rates
+from dlfa_cli.options import rates
 
 
 def test_the_best_one_is_in_the_run_and_its_neighbour_on_the_screen(start, tmp_path, caplog):

@@ -153,13 +153,13 @@ def test_the_lstm_is_judged_rarely_enough_to_get_its_steps(start, tmp_path, monk
 
 
 def test_a_model_that_finds_nothing_is_not_announced(start, tmp_path, capsys):
-    from dlfa_cli.training_screen import show
+    from dlfa_cli.screen import show_training
 
     train = [(["a", "b", "c"], ["O", "O", "O"])] * 8
     dev = [(["a", "b", "c"], ["B-PER", "O", "O"])]
     run, _ = start("ner", tmp_path / "run", "features", fuse_layer=2, train_data=train, dev_data=dev, epochs=30)
     assert run.config["metrics"]["dev"]["en"] == 0
-    show(run)
+    show_training(run)
     said = capsys.readouterr().out
     assert "Use it" not in said
     assert "span_f1_lenient on dev is 0.0: the model finds nothing there, after 60 steps. Try --epochs 250, " in said

@@ -10,9 +10,9 @@ import pytest
 from finetuned_data import prepared, still_folder
 from test_finetuned import assert_same
 
+from dlfa_adapters.ground.running import see_one_gpu
 from dlfa_adapters.sweeps.finetuned.ranks import alone
 from dlfa_adapters.sweeps.finetuned.run import finetuned_sweep
-from dlfa_cli.ranks import see_one_gpu
 
 PROCESSES = """
 import json, os, sys, torch

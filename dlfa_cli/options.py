@@ -1,0 +1,96 @@
+"""What commands have in common: options of reading and of the machine, and how options are shown and taken."""
+
+from collections import Counter
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+READING, MACHINE = "Reading", "Machine"
+_OF_FILES = ("--data", "--train", "--dev")
+
+Format = Annotated[
+    str | None,
+    typer.Option("--format", "-f", help="Where it is not found rightly: columns, conllu, ...", rich_help_panel=READING),
+]
+WordColumn = Annotated[
+    str | None,
+    typer.Option(help="Column of the words: from 0, or its name in the header row.", rich_help_panel=READING),
+]
+TagColumn = Annotated[
+    str | None,
+    typer.Option(help="Column of the tags: from 0, from -1 backwards, or its name.", rich_help_panel=READING),
+]
+
+Precision = Annotated[
+    str | None, typer.Option(help="bf16, fp16, fp32; default: bf16 on a GPU.", rich_help_panel=MACHINE)
+]
+GradientCheckpointing = Annotated[
+    bool, typer.Option("--gradient-checkpointing", help="Less memory, more time.", rich_help_panel=MACHINE)
+]
+Compile = Annotated[
+    bool, typer.Option("--compile", help="torch.compile: of the fusion alone.", rich_help_panel=MACHINE)
+]
+ReportTo = Annotated[str, typer.Option(help="none, tensorboard, wandb.", rich_help_panel=MACHINE)]
+
+
+class Command(TyperCommand):
+    """A command that refuses a second value where one alone would be used: the last one would silently win."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options and arguments."""
+        return _without_types_of_flags(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; see `click.Command.parse_args`.
+
+        Raises:
+            typer.BadParameter: An option that takes one value has more.
+        """
+        if args and not ctx.resilient_parsing:
+            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            for parameter, times in Counter(order).items():
+                if parameter.param_type_name == "option" and times > 1 and _takes_one_value(parameter):
+                    name = max(parameter.opts, key=len)
+                    folder = " or name a folder that holds both" if name in _OF_FILES else ""
+                    raise typer.BadParameter(
+                        f"expected {name} once, but it is given {times} times; leave one of them{folder}."
+                    )
+        return super().parse_args(ctx, args)
+
+
+class Group(TyperGroup):
+    """A command that has others below it."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options and arguments."""
+        return _without_types_of_flags(super().get_params(ctx))
+
+
+def rates(text: str | None, option: str) -> float | tuple[float, ...] | None:
+    """A rate, several to try with commas between them, or None where the option was left out.
+
+    Raises:
+        ConfigError: If it is no number.
+    """
+    from dlfa_adapters.ground.errors import ConfigError
+
+    if text is None:
+        return None
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ConfigError(f"expected a rate or several, such as 1e-3,1e-2, in {option}, got {text!r}.") from None
+    return found if len(found) > 1 else found[0]
+
+
+def _takes_one_value(option: Any) -> bool:
+    return not (option.multiple or option.is_flag or option.count)
+
+
+def _without_types_of_flags(params: list[Any]) -> list[Any]:
+    """The same; a flag takes no value, so no `<bool>` is shown behind it, whichever release of typer it is."""
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
