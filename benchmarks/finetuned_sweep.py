@@ -18,13 +18,12 @@ import torch
 from measuring import finish, machine
 from peers import Clock, Corpus, arguments, encoder_and_corpus, peak, precision, trainer_seconds
 
-from dlfa_adapters.learning.dataset import SameLengthSampler
-from dlfa_adapters.learning.ensemble.batches import DeviceRows
-from dlfa_adapters.learning.ensemble.optimizer import EnsembleOptimizer, Rates
-from dlfa_adapters.learning.ensemble.predict import in_precision
-from dlfa_adapters.learning.ensemble.start import start_ensemble
+from dlfa_adapters.data.sampler import SameLengthSampler
+from dlfa_adapters.learning.ensemble.data import DeviceRows, in_precision
+from dlfa_adapters.learning.ensemble.ensemble import start_ensemble
+from dlfa_adapters.learning.ensemble.training import EnsembleOptimizer, Rates
 from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.sweeps.finetuned.memory import bytes_per_member
+from dlfa_adapters.sweeps.finetuned.ranks import bytes_per_member
 from dlfa_adapters.tasks import NER
 
 

@@ -16,8 +16,9 @@ from transformers import BertConfig, PrinterCallback, Trainer, TrainerCallback, 
 
 import dlfa_adapters  # noqa: F401  (lets AutoAdapterModel build models with add_dlfa_head)
 from dlfa_adapters.data.pooling import piece_labels
+from dlfa_adapters.data.sampler import SameLengthSampler
 from dlfa_adapters.data.windows import Window, make_windows
-from dlfa_adapters.learning.dataset import Collator, Row, SameLengthSampler
+from dlfa_adapters.learning.dataset import Collator, Row
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.models import DLFAForTokenClassification
 from dlfa_adapters.tasks import NER

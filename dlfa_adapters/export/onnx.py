@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from dlfa_adapters.export.files import check_neighbours, write_beside
 from dlfa_adapters.export.place import check_extra, check_place
-from dlfa_adapters.ground.errors import RunError, UnsupportedModelError
+from dlfa_adapters.ground.errors import RunError, UnsupportedModelError, is_a_librarys
 from dlfa_adapters.ground.folders import draft_beside, remove_drafts
 from dlfa_adapters.ground.packages import versions
 from dlfa_adapters.ground.running import Progress
@@ -207,6 +207,8 @@ def largest_difference(graph: LogitsOnly, file: Path, batches: list[tuple[Tensor
             if difference.isnan().any():
                 return float("nan")
     except Exception as error:  # its errors have no class in common
+        if not is_a_librarys(error):
+            raise
         first = str(error).strip().splitlines()[0]
         raise RunError(f"The exported model does not run on inputs of another size ({first}); {_REASON}") from error
     return worst

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from dlfa_adapters.ground.packages import lazily
 
 if TYPE_CHECKING:
-    from dlfa_adapters.learning.language.plan import LanguagePlan
-    from dlfa_adapters.learning.language.train import TrainedLanguage, resume_language, train_language
+    from dlfa_adapters.learning.language.plan import LanguagePlan, TrainedLanguage
+    from dlfa_adapters.learning.language.train import resume_language, train_language
     from dlfa_adapters.learning.plan import Plan
     from dlfa_adapters.learning.run import resume_training, train
     from dlfa_adapters.learning.settings import Settings
@@ -25,9 +25,9 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
-        **dict.fromkeys(("TrainedLanguage", "resume_language", "train_language"), "language.train"),
+        **dict.fromkeys(("resume_language", "train_language"), "language.train"),
         **dict.fromkeys(("resume_training", "train"), "run"),
-        "LanguagePlan": "language.plan",
+        **dict.fromkeys(("LanguagePlan", "TrainedLanguage"), "language.plan"),
         "Plan": "plan",
         "Settings": "settings",
     },

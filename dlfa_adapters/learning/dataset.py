@@ -4,12 +4,11 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.utils.data import Sampler
 
 from dlfa_adapters.data.batching import pad_batch
 from dlfa_adapters.data.pairs import encode_texts
@@ -162,39 +161,3 @@ class Collator:
             batch["labels"] = torch.tensor([row.labels for row in rows], dtype=torch.long)
             return batch
         return pad_batch(rows, self.pad_token_id, labels=[row.labels for row in rows])  # type: ignore[misc]
-
-
-class SameLengthSampler(Sampler[int]):
-    """An order in which batches hold rows of like length: shuffled, then sorted within stretches of eight batches.
-
-    The order depends on the seed and the epoch alone, so that a resumed training goes on where it was cut.
-
-    Args:
-        lengths: Pieces of each row.
-        batch_size: Rows of a step, over all processes.
-        seed: Of the order.
-    """
-
-    def __init__(self, lengths: Sequence[int], batch_size: int, seed: int) -> None:
-        self.lengths, self.batch_size, self.seed, self.epoch = lengths, batch_size, seed, 0
-
-    def set_epoch(self, epoch: int) -> None:
-        """Called before each epoch."""
-        self.epoch = epoch
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def __iter__(self) -> Iterator[int]:
-        generator = torch.Generator().manual_seed(self.seed * 100_003 + self.epoch)
-        order = torch.randperm(len(self.lengths), generator=generator).tolist()
-        batches = []
-        for start in range(0, len(order), 8 * self.batch_size):
-            part = sorted(order[start : start + 8 * self.batch_size], key=self.lengths.__getitem__)
-            batches += [part[i : i + self.batch_size] for i in range(0, len(part), self.batch_size)]
-        short = [batch for batch in batches if len(batch) < self.batch_size]  # at most one; it must come last
-        whole = [batch for batch in batches if len(batch) == self.batch_size]
-        for i in torch.randperm(len(whole), generator=generator).tolist():
-            yield from whole[i]
-        for batch in short:
-            yield from batch

@@ -11,7 +11,7 @@ from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning.ranges import check_steps
 from dlfa_adapters.learning.settings import make_settings
 from dlfa_adapters.runs.folder import check_run_place
-from dlfa_adapters.runs.lifecycle import check_place, read_plan
+from dlfa_adapters.runs.lifecycle import check_training_place, read_plan
 from dlfa_adapters.tuning import get_tuning
 from dlfa_adapters.tuning.bottleneck import check_language_config
 
@@ -51,7 +51,7 @@ def check_training(task: str, *, tuning: str | None = None, out: str | Path | No
     check_options(task, tuning=tuning, **options)
     if out is not None or tuning is not None:
         folder = Path(out or f"runs/{task}-{get_tuning(str(tuning)).name}")
-        check_place(folder)
+        check_training_place(folder)
 
 
 def check_options(
@@ -116,7 +116,7 @@ def check_language_training(
         check_source(file, "train", format)
     check_encoder(model)
     folder = Path(out or f"adapters/{language}")
-    check_place(folder, LANGUAGE_RECORD)
+    check_training_place(folder, LANGUAGE_RECORD)
 
 
 def check_search(

@@ -177,7 +177,7 @@ def task_for(name: str, train: Loaded, labels: str | None) -> Task:
     return known
 
 
-def as_text(source: Source | None) -> str | None:
+def source_as_text(source: Source | None) -> str | None:
     """A source as it stands in a file; Python items cannot be written down."""
     if source is None or isinstance(source, str):
         return source

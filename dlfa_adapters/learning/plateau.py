@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -14,8 +14,9 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.pooling import IGNORED
+from dlfa_adapters.data.sampler import SameLengthSampler
 from dlfa_adapters.heads import DLFAHead
-from dlfa_adapters.learning.dataset import Collator, Examples, SameLengthSampler
+from dlfa_adapters.learning.dataset import Collator, Examples
 from dlfa_adapters.learning.finite import NotFiniteError
 from dlfa_adapters.learning.frozen import States
 from dlfa_adapters.learning.settings import Settings
@@ -108,7 +109,9 @@ def train_on_plateau(
     between = epochs_between(settings, len(train.states.lengths()), plateau=True)
     optimizer = torch.optim.Adam(head.parameters(), lr=rate)
     left = settings.steps.max_steps
-    for epoch, batches in enumerate(_epochs(train, settings), 1):
+    sampler = SameLengthSampler(train.states.lengths(), settings.steps.batch_size, settings.steps.seed)
+    steps = (settings.steps.epochs or 1) * -(-len(sampler) // settings.steps.batch_size)
+    for epoch, batches in enumerate(sampler.epochs(steps), 1):
         head.train()
         taken = batches[:left] if left > 0 else batches
         for rows in taken:
@@ -138,12 +141,3 @@ def train_on_plateau(
     head.load_state_dict(best)
     head.eval()
     return kept, scores
-
-
-def _epochs(train: OnStates, settings: Settings) -> Iterator[list[list[int]]]:
-    """The batches of each epoch: rows of like length, in another order each time."""
-    sampler = SameLengthSampler(train.states.lengths(), settings.steps.batch_size, settings.steps.seed)
-    for epoch in range(settings.steps.epochs or 1):
-        sampler.set_epoch(epoch)
-        order = list(sampler)
-        yield [order[i : i + settings.steps.batch_size] for i in range(0, len(order), settings.steps.batch_size)]

@@ -19,7 +19,7 @@ from dlfa_adapters.learning.early import check_training, default_source
 from dlfa_adapters.learning.features import train_features
 from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
 from dlfa_adapters.learning.finite import check_weights
-from dlfa_adapters.learning.plan import PYTHON_OBJECTS, Plan, Source, as_text
+from dlfa_adapters.learning.plan import PYTHON_OBJECTS, Plan, Source, source_as_text
 from dlfa_adapters.learning.prepare import Ready, prepare
 from dlfa_adapters.learning.rates_to_try import at_the_edge, check_rates
 from dlfa_adapters.learning.settings import make_settings, resolve
@@ -44,6 +44,8 @@ def train(
     out: str | Path | None = None,
     resume: bool | Literal["auto"] = False,
     on_start: Callable[[Plan], None] | None = None,
+    on_step: Callable[[int], None] | None = None,
+    on_epoch: Callable[[int], None] | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Run:
@@ -68,7 +70,10 @@ def train(
         resume: Go on with the training of `out` that was cut short; all other arguments must be those of then. `auto`
             begins one where there is none.
         on_start: Called before the first step with what will be done; without it that goes to the log.
-        progress: Called after each step.
+        on_step: Called with the number of each step, from 1, when it is done; not with the tuning `features`, whose
+            heads learn beside the model.
+        on_epoch: Called with the number of each epoch, likewise. The model is `Plan.model`.
+        progress: Called with a stage, how many steps of it were just done, and how many it has; for the screen.
         **options: Fields of `Settings`, e.g. `fuse_layer=8`, `epochs=3`, `head_learning_rate=1e-3`; and how files are
             read, where it is not found rightly: `format`, `word_column`, `tag_column`, see `data.reading.Reading`.
 
@@ -92,12 +97,14 @@ def train(
     training = Training(out)
     reading.check([source, dev_data])
     check_rates(settings, method)
+    if method.on_states and (on_step or on_epoch):
+        raise ConfigError("--tuning features has no on_step and on_epoch: its heads learn beside the model.")
     if method.on_states and world_size() > 1:
         raise ConfigError("--tuning features runs in one process; start it without torchrun or accelerate launch.")
     request = {
         "task": task,
-        "train_data": as_text(source),
-        "dev_data": as_text(dev_data),
+        "train_data": source_as_text(source),
+        "dev_data": source_as_text(dev_data),
         "language": language,
         "labels": labels,
         "model": model,
@@ -130,7 +137,7 @@ def train(
         if method.on_states:
             outcome = _features(ready, training.folder / "states", report)
         else:
-            outcome = _steps(ready, training.folder, before is not None, report)
+            outcome = _steps(ready, training, report, on_step, on_epoch)
         check_weights(plan.model)
         if is_main():
             outcome.seconds = round(time.monotonic() - began, 1)
@@ -182,7 +189,13 @@ def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
     return Outcome(f"epoch {found.epoch}", found.dev_scores, found.dev_score, found.labels)
 
 
-def _steps(ready: Ready, folder: Path, resume: bool, report: Progress) -> Outcome:
+def _steps(
+    ready: Ready,
+    training: Training,
+    report: Progress,
+    on_step: Callable[[int], None] | None,
+    on_epoch: Callable[[int], None] | None,
+) -> Outcome:
     """Train with Trainer, from the last whole checkpoint where there is one."""
     plan, settings, has_dev = ready.plan, ready.plan.settings, ready.dev is not None
     head = plan.encoder.model.heads[plan.task.name]
@@ -195,10 +208,18 @@ def _steps(ready: Ready, folder: Path, resume: bool, report: Progress) -> Outcom
         every = between * steps_of_epoch(settings, rows)
     if every is not None:  # one evaluation there must be
         settings = settings.changed(every=min(every, total))
-    args = training_arguments(settings, folder, has_dev=has_dev, find_unused=max(head.indices) < head.num_layers)
-    checkpoint = last_checkpoint(folder, resume)
+    args = training_arguments(
+        settings, training.folder, has_dev=has_dev, find_unused=max(head.indices) < head.num_layers
+    )
+    checkpoint = last_checkpoint(training.folder, training.before is not None)
     state = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")) if checkpoint else TrainerState()
     report("Training", state.global_step, total)
+
+    def step(number: int) -> None:
+        report("Training", 1, total)
+        if on_step is not None:
+            on_step(number)
+
     make = ModularTrainer if plan.tuning.saved == "adapters" else FullTrainer
     trainer = make(
         plan.model,
@@ -207,7 +228,8 @@ def _steps(ready: Ready, folder: Path, resume: bool, report: Progress) -> Outcom
         pad_token_id=plan.encoder.tokenizer.pad_token_id,
         train=ready.train,
         dev=ready.dev,
-        on_step=lambda done: report("Training", done, total),
+        on_step=step,
+        on_epoch=on_epoch or (lambda number: None),
     )
     if checkpoint and patience_is_over(state, settings.steps.patience):
         trainer.state = state

@@ -9,11 +9,12 @@ from typing import Any
 import torch
 from transformers import PrinterCallback, Trainer, TrainerCallback
 
+from dlfa_adapters.data.sampler import SameLengthSampler
 from dlfa_adapters.ground.packages import without_lines
 from dlfa_adapters.ground.running import wait_for_everyone
 from dlfa_adapters.heads import AdapterTrainer
 from dlfa_adapters.learning.checkpoints import prune, removed_if_the_disk_is_full, seal
-from dlfa_adapters.learning.dataset import Collator, Examples, SameLengthSampler, labels_in
+from dlfa_adapters.learning.dataset import Collator, Examples, labels_in
 from dlfa_adapters.learning.finite import check_gradients, check_loss
 from dlfa_adapters.learning.rates import parameter_groups
 from dlfa_adapters.learning.settings import Settings
@@ -34,7 +35,8 @@ class TrainingMixin:
         pad_token_id: The tokenizer's.
         train: Training data.
         dev: Source dev data, or None.
-        on_step: Called with 1 after each step.
+        on_step: Called with the number of each step, from 1, when it is done.
+        on_epoch: Called with the number of each epoch, likewise, before dev is scored after it.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class TrainingMixin:
         train: Examples,
         dev: Examples | None,
         on_step: Callable[[int], None],
+        on_epoch: Callable[[int], None] = lambda number: None,
     ) -> None:
         self.settings, self.frozen = settings, frozen_modules(model)
         self.learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
@@ -57,7 +60,7 @@ class TrainingMixin:
             train_dataset=train.rows,
             eval_dataset=dev.rows if dev is not None else None,
             compute_metrics=dev_score(dev) if dev is not None else None,
-            callbacks=[_EachStep(settings, on_step)],
+            callbacks=[_Seams(settings, on_step, on_epoch)],
         )
         self.remove_callback(PrinterCallback)  # type: ignore[attr-defined]
 
@@ -134,17 +137,21 @@ class ModularTrainer(TrainingMixin, AdapterTrainer):
             super()._load_best_model()
 
 
-class _EachStep(TrainerCallback):
-    """Progress, and early stopping from the scores in the state, which checkpoints keep."""
+class _Seams(TrainerCallback):
+    """Steps and epochs for those who asked, and early stopping from the scores in the state, which checkpoints keep."""
 
-    def __init__(self, settings: Settings, on_step: Callable[[int], None]) -> None:
-        self.settings, self.on_step = settings, on_step
+    def __init__(self, settings: Settings, on_step: Callable[[int], None], on_epoch: Callable[[int], None]) -> None:
+        self.settings, self.on_step, self.on_epoch = settings, on_step, on_epoch
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Report a step. The last one is judged too, wherever the steps between two looks at dev fall."""
-        self.on_step(1)
+        self.on_step(state.global_step)
         if args.eval_strategy == "steps" and state.global_step >= state.max_steps:
             control.should_evaluate = True
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Report an epoch; the last one may have been cut short."""
+        self.on_epoch(math.ceil(state.epoch))
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float], **kwargs: Any) -> None:
         """Loss and dev scores go to the log as well."""

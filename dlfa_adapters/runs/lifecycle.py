@@ -43,7 +43,7 @@ def training_work(run: Path) -> WorkFolder:
     return WorkFolder(work_folder(run), "a training that has not ended", "the training", _PLAN, _FILES)
 
 
-def check_place(run: Path, record: str = RUN_RECORD) -> None:
+def check_training_place(run: Path, record: str = RUN_RECORD) -> None:
     """Refuse a place where a training cannot write its folder, or its checkpoints beside it.
 
     Raises:
@@ -127,7 +127,7 @@ class Training:
     """
 
     def __init__(self, out: Path, record: str = RUN_RECORD) -> None:
-        check_place(out, record)
+        check_training_place(out, record)
         self.out, self.record, self.folder, self.id = out, record, work_folder(out), uuid.uuid4().hex
         self.before: dict[str, Any] | None = None
 

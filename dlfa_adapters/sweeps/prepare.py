@@ -32,15 +32,15 @@ class Request:
     """What a sweep was asked for; two calls with equal ones, and equal data and encoder, are one sweep.
 
     Attributes:
-        task: Name of the task, see `training.train`.
+        task: Name of the task, see `learning.train`.
         train_data: Training data.
         dev_data: Dev data of the same language; None: the dev split of the training data.
         target_data: Data in the languages to score; None: the samples, or the training data's own split.
         split: The split of the target data.
         languages: Languages to score; None: all there are.
         limit: Score only so many items of each language.
-        language: The source language, see `training.train`.
-        labels: See `training.plan.task_for`.
+        language: The source language, see `learning.train`.
+        labels: See `learning.plan.task_for`.
         model: Name of the encoder.
         layers: Which D_k; None: all.
         extra: What else to train, see `make_variants`.
@@ -120,7 +120,7 @@ class Prepared:
         return {name: value for name, value in self.settings.as_dict().items() if name not in no_matter}
 
 
-def prepare(request: Request, tuning: Tuning, settings: Settings, out: Path) -> Prepared:
+def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Path) -> Prepared:
     """Read everything.
 
     Args:

@@ -18,10 +18,10 @@ from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.learning.steps import few_steps
 from dlfa_adapters.runs import Run
 from dlfa_adapters.sweeps.asked import check_seeds, check_sweep_place, split_extra
-from dlfa_adapters.sweeps.finetuned.ranks import alone
+from dlfa_adapters.sweeps.finetuned.ranks import without_launcher
 from dlfa_adapters.sweeps.finetuned.run import finetuned_sweep
 from dlfa_adapters.sweeps.frozen import frozen_sweep
-from dlfa_adapters.sweeps.prepare import Prepared, Request, prepare
+from dlfa_adapters.sweeps.prepare import Prepared, Request, prepare_sweep
 from dlfa_adapters.sweeps.saved import begin, save, save_best
 from dlfa_adapters.sweeps.show import plot
 from dlfa_adapters.sweeps.table import SweepTable, make_table
@@ -36,7 +36,7 @@ class Sweep:
     """A sweep that is done.
 
     Attributes:
-        folder: Its folder, see `sweep.saved`.
+        folder: Its folder, see `sweeps.saved`.
         result: Every score.
         table: What is made of them.
         plots: The files of the plots.
@@ -79,10 +79,10 @@ def run_sweep(
     """Train the baseline, D_1..D_L and what is asked for besides, several seeds each, and compare them.
 
     Killed at any moment and called again, it goes on where it was: hidden states, epochs and heads that are there are
-    not computed again. Called with more heads or seeds it trains those alone.
+    not computed again. Called with more heads or seeds it trains those without_launcher.
 
     Args:
-        task: See `training.train`.
+        task: See `learning.train`.
         train_data: Training data in the source language; default: the samples of the task.
         dev_data: Dev data in the same language, which choose epochs and the best head; default: those of `train_data`.
         target_data: Data in the languages to score, see `data.sources.load_source`; default: those of `train_data`.
@@ -90,10 +90,10 @@ def run_sweep(
         split: Their split.
         languages: Their languages; default: all there are.
         limit: Only so many items of each language.
-        language: The source language, see `training.train`.
-        labels: See `training.train`.
+        language: The source language, see `learning.train`.
+        labels: See `learning.train`.
         model: `offline`, a folder, or a name on the hub.
-        tuning: `features` (the encoder is frozen) or another one of `training.train`, with an encoder for each head.
+        tuning: `features` (the encoder is frozen) or another one of `learning.train`, with an encoder for each head.
         out: The folder; default: `runs/TASK-sweep`.
         layers: Which D_k; default: all. The control D_L is always there.
         extra: What else to train, see `make_variants`.
@@ -105,7 +105,7 @@ def run_sweep(
         on_start: Called before anything is computed.
         note: Called with sentences that say what is done.
         progress: Called after each step with a stage, steps done and steps in all.
-        **options: Fields of `training.Settings`, e.g. `epochs=5`, `within=2.0`, `gate="product"`; and how files are
+        **options: Fields of `learning.Settings`, e.g. `epochs=5`, `within=2.0`, `gate="product"`; and how files are
             read: `format`, `word_column`, `tag_column`, see `data.reading.Reading`.
 
     Returns:
@@ -126,7 +126,7 @@ def run_sweep(
         raise ConfigError("A sweep tries many fuse layers; name them with --layers instead of --fuse-layer.")
     reading = Reading.taken_from(options)
     reading.check([train_data, dev_data, target_data])
-    with alone():  # each run has a process to itself
+    with without_launcher():  # each run has a process to itself
         settings = resolve(make_settings(**options), method)
     if method.on_states and world_size() > 1:
         raise ConfigError("A sweep of a frozen encoder runs in one process; start it without torchrun.")
@@ -153,7 +153,7 @@ def run_sweep(
         check_sweep_place(folder)
     report = progress or (lambda stage, done, total: None)
     report("Loading encoder and data", 0, 1)
-    prepared = prepare(request, method, settings, folder)
+    prepared = prepare_sweep(request, method, settings, folder)
     report("Loading encoder and data", 1, 1)
     if is_main():
         begin(prepared, restart)

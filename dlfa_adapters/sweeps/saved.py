@@ -2,7 +2,7 @@
 
 made-by-dlfa.json      says that this library made the folder
 plan.json              what was asked for, written first
-states/                hidden states of a frozen encoder, see `frozen.store`
+states/                hidden states of a frozen encoder, see `encoders.cache`
 trainings/             a file for each finished training: scores, counts of every item, weights of a head
 sweep.json             every head, seed, epoch and language; the table; encoder, data, versions
 sweep.md               the table for people

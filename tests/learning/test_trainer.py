@@ -8,9 +8,9 @@ import torch
 
 import dlfa_adapters.learning.run as run_module
 import dlfa_adapters.learning.trainer as trainer_module
+from dlfa_adapters.data.sampler import SameLengthSampler
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.learning import train
-from dlfa_adapters.learning.dataset import SameLengthSampler
 from dlfa_adapters.learning.finite import NotFiniteError
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.tuning import get_tuning
@@ -237,6 +237,24 @@ def test_a_last_step_that_spoils_the_weights_leaves_no_run(tuning, start, tmp_pa
 
 def train_with(start, tmp_path, on_start):
     start("ner", tmp_path / "run", "full", fuse_layer=2, max_steps=1, dev_data="none", on_start=on_start)
+
+
+@pytest.mark.parametrize(("length", "steps", "epochs"), [({"epochs": 3}, 6, 3), ({"max_steps": 3}, 3, 2)])
+def test_steps_and_epochs_are_told_when_they_are_done(length, steps, epochs, start, tmp_path):
+    done = []
+    start(
+        "ner", tmp_path / "run", "full", fuse_layer=2, **length,
+        on_step=lambda number: done.append(("step", number)), on_epoch=lambda number: done.append(("epoch", number)),
+    )  # fmt: skip
+    assert [number for kind, number in done if kind == "step"] == list(range(1, steps + 1))
+    assert [number for kind, number in done if kind == "epoch"] == list(range(1, epochs + 1))
+    assert done[2] == ("epoch", 1)  # after two steps of four of the eight rows
+    assert done[-1] == ("epoch", epochs)
+
+
+def test_features_have_no_steps_to_tell_of(start, tmp_path):
+    with pytest.raises(ConfigError, match="--tuning features has no on_step and on_epoch"):
+        start("ner", tmp_path / "run", "features", on_epoch=print)
 
 
 def test_order_of_batches():

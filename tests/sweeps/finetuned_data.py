@@ -6,8 +6,8 @@ from pathlib import Path
 
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.settings import make_settings, resolve
-from dlfa_adapters.sweeps.finetuned.ranks import alone
-from dlfa_adapters.sweeps.prepare import Request, prepare
+from dlfa_adapters.sweeps.finetuned.ranks import without_launcher
+from dlfa_adapters.sweeps.prepare import Request, prepare_sweep
 from dlfa_adapters.tuning import get_tuning
 
 NER = [
@@ -53,9 +53,9 @@ def prepared(model: str, out: Path, tuning: str = "full", seeds: int = 1, **opti
         task="ner", train_data=NER, dev_data=DEV, target_data=TARGETS, language="en", model=model, layers=(2,),
         seeds=seeds,
     )  # fmt: skip
-    with alone():
+    with without_launcher():
         settings = resolve(make_settings(**{**OPTIONS, **options}), method)
-    return prepare(request, method, settings, out)
+    return prepare_sweep(request, method, settings, out)
 
 
 SPECS = [

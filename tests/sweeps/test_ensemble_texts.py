@@ -3,9 +3,8 @@
 import torch
 
 from dlfa_adapters.learning.dataset import Collator, Row, TextExamples
-from dlfa_adapters.learning.ensemble.batches import DeviceRows
-from dlfa_adapters.learning.ensemble.predict import Questions
-from dlfa_adapters.learning.ensemble.start import start_ensemble
+from dlfa_adapters.learning.ensemble.data import DeviceRows, Questions
+from dlfa_adapters.learning.ensemble.ensemble import start_ensemble
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.settings import make_settings
 from dlfa_adapters.tasks import XNLI

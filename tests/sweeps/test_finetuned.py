@@ -10,7 +10,7 @@ import dlfa_adapters.sweeps.finetuned.run as module
 import dlfa_adapters.sweeps.finetuned.work as work
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.learning.rate_choice import Pair, pairs
-from dlfa_adapters.sweeps.finetuned.memory import bytes_per_member, how_many_at_once
+from dlfa_adapters.sweeps.finetuned.ranks import bytes_per_member, how_many_at_once
 from dlfa_adapters.sweeps.finetuned.run import finetuned_sweep
 from dlfa_adapters.sweeps.trainings import RowFiles
 

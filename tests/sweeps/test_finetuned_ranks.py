@@ -11,7 +11,7 @@ from finetuned_data import prepared, still_folder
 from test_finetuned import assert_same
 
 from dlfa_adapters.ground.running import see_one_gpu
-from dlfa_adapters.sweeps.finetuned.ranks import alone
+from dlfa_adapters.sweeps.finetuned.ranks import without_launcher
 from dlfa_adapters.sweeps.finetuned.run import finetuned_sweep
 
 PROCESSES = """
@@ -81,7 +81,7 @@ def test_two_processes_share_the_runs(still, tmp_path, request):
 def test_the_launcher_is_hidden_and_comes_back(monkeypatch):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with alone():
+    with without_launcher():
         assert "RANK" not in os.environ
         assert "WORLD_SIZE" not in os.environ
     assert (os.environ["RANK"], os.environ["WORLD_SIZE"]) == ("1", "2")

@@ -15,7 +15,7 @@ from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.predict.run import predict_run
 from dlfa_adapters.scores.counts import scores_for
 from dlfa_adapters.sweeps import make_table, run_sweep
-from dlfa_adapters.sweeps.prepare import Request, prepare
+from dlfa_adapters.sweeps.prepare import Request, prepare_sweep
 from dlfa_adapters.sweeps.saved import read_rows
 from dlfa_adapters.tasks import NER
 from dlfa_adapters.tuning import get_tuning
@@ -102,7 +102,7 @@ def test_training_and_dev_data_are_those_of_the_language_that_is_named(data, tin
     tuning = get_tuning("features")
     for language, items in (("sw", (1, 1)), (None, (8, 5))):
         request = Request(task="ner", train_data=tmp_path, language=language, model=str(tiny_folder))
-        ready = prepare(request, tuning, resolve(make_settings(epochs=1), tuning), tmp_path / "sweep")
+        ready = prepare_sweep(request, tuning, resolve(make_settings(epochs=1), tuning), tmp_path / "sweep")
         assert ready.sources == [language or "en"]
         assert (len(ready.train.words), len(ready.dev.words)) == items
         assert set(ready.targets) == {"de", "en", "sw"}

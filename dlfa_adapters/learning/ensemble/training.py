@@ -1,21 +1,164 @@
 """Training M models at once on the same batches in the same order, each as if it were alone."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from transformers import Trainer, get_linear_schedule_with_warmup
 
-from dlfa_adapters.learning.dataset import SameLengthSampler
-from dlfa_adapters.learning.ensemble.batches import DeviceRows
+from dlfa_adapters.data.sampler import SameLengthSampler
+from dlfa_adapters.learning.ensemble.data import DeviceRows, Questions, in_precision
 from dlfa_adapters.learning.ensemble.ensemble import Ensemble
-from dlfa_adapters.learning.ensemble.optimizer import EnsembleOptimizer, Rates
-from dlfa_adapters.learning.ensemble.predict import Questions, in_precision
 from dlfa_adapters.learning.frozen.kept import Epoch, TrainedHead
 from dlfa_adapters.learning.rate_choice import Pair
 from dlfa_adapters.learning.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """What Trainer's arguments of these names say.
+
+    Attributes:
+        learning_rate: Of the encoder, at its highest: one for all members, or one for each.
+        head_learning_rate: Of fusion and classifier, likewise.
+        weight_decay: Of all but biases and layer norms.
+        max_grad_norm: Gradients of a model are scaled down to this norm; 0: never.
+        steps: Steps in all.
+        warmup_steps: Steps in which the rates rise from zero; they then fall linearly to zero.
+    """
+
+    learning_rate: float | Sequence[float]
+    head_learning_rate: float | Sequence[float]
+    weight_decay: float
+    max_grad_norm: float
+    steps: int
+    warmup_steps: int
+
+    @classmethod
+    def of(cls, settings: Settings, rows: int, pairs: Sequence[Pair] | None = None) -> "Rates":
+        """What the settings mean for so many rows; with `pairs`, the learning rates of each member are those."""
+        options, steps = settings.steps, settings.steps.total(rows)
+        return cls(
+            learning_rate=[pair.encoder or 0.0 for pair in pairs] if pairs else options.learning_rate or 0.0,
+            head_learning_rate=[pair.head for pair in pairs] if pairs else options.head_learning_rate or 0.0,
+            weight_decay=options.weight_decay,
+            max_grad_norm=options.max_grad_norm,
+            steps=steps,
+            warmup_steps=math.ceil(steps * options.warmup),
+        )
+
+
+class EnsembleOptimizer:
+    r"""One optimiser over stacked parameters that does to each member what it would do to that member alone.
+
+    AdamW works element by element, so stacking changes nothing in it. Where members have rates of their own, it knows
+    slices of the stacked parameters, which share their storage: neighbours of one rate are one slice.
+
+    Clipping is no such thing: the gradient of member m is scaled by $\min(1, c / (\lVert g_m \rVert + 10^{-6}))$, with
+    the norm over all parameters of that member. The norms, (members,), stay on the device; no step waits for a value.
+
+    Args:
+        ensemble: What learns.
+        rates: How.
+
+    Attributes:
+        first_bad: The first step, from 1, in which a member's loss or gradient was not finite; 0: none. (members,)
+    """
+
+    def __init__(self, ensemble: Ensemble, rates: Rates) -> None:
+        self.ensemble, self.rates = ensemble, rates
+        self.first_bad = torch.zeros(len(ensemble), dtype=torch.long, device=ensemble.device)
+        self._parameters = [
+            (torch.tensor(members, device=ensemble.device), p) for members, p in ensemble.parameters().values()
+        ]
+        self._encoder_rates, self._head_rates = (
+            [rate] * len(ensemble) if isinstance(rate, int | float) else list(rate)
+            for rate in (rates.learning_rate, rates.head_learning_rate)
+        )
+        self._slices: list[_Slice] = []
+        self._optimizer = torch.optim.AdamW(self._groups(), lr=0.0, fused=True)
+        self._schedule = get_linear_schedule_with_warmup(self._optimizer, rates.warmup_steps, rates.steps)
+        padding = ensemble.encoder.padding_idx
+        self._padding = None if padding is None else ensemble.encoder.vocabulary.row(padding)
+        self.step_number = 0
+
+    @torch.no_grad()
+    def step(self, losses: Tensor) -> None:
+        """Clip, step, and let the rates go on.
+
+        Args:
+            losses: The loss of each member, whose gradients are there, (members,).
+        """
+        self.step_number += 1
+        words = self.ensemble.encoder.leaves["words"].grad
+        if self._padding is not None and words is not None:  # as `nn.Embedding(padding_idx)`
+            words[:, self._padding] = 0
+        norms = self._norms()
+        bad = ~(torch.isfinite(losses) & torch.isfinite(norms))
+        self.first_bad = torch.where(bad & (self.first_bad == 0), self.step_number, self.first_bad)
+        if self.rates.max_grad_norm > 0:
+            factor = (self.rates.max_grad_norm / (norms + 1e-6)).clamp(max=1)
+            for members, p in self._parameters:
+                if p.grad is not None:
+                    p.grad.mul_(factor[members].view(-1, *[1] * (p.ndim - 1)))
+        decay = self._schedule.lr_lambdas[0](self._schedule.last_epoch) * self.rates.weight_decay
+        self.ensemble.encoder.vocabulary.decay([1 - rate * decay for rate in self._encoder_rates])
+        for whole, start, stop, part in self._slices:
+            part.grad = None if whole.grad is None else whole.grad[start:stop]
+        self._optimizer.step()
+        self._schedule.step()
+        for _, p in self._parameters:
+            p.grad = None
+
+    def _norms(self) -> Tensor:
+        """The norm of each member's gradient, (members,)."""
+        squares = torch.zeros(len(self.ensemble), device=self.ensemble.device)
+        for members, p in self._parameters:
+            if p.grad is not None:
+                squares.index_add_(0, members, torch.linalg.vector_norm(p.grad.reshape(len(p), -1), dim=1).square())
+        return squares.sqrt()
+
+    def _groups(self) -> list[dict[str, object]]:
+        """Groups of parameters of one rate and weight decay."""
+        decayed = _decayed(self.ensemble)
+        groups: dict[tuple[float, float], list[Tensor]] = {}
+        for name, (members, p) in self.ensemble.parameters().items():
+            rates = self._encoder_rates if name.startswith("encoder.") else self._head_rates
+            decay, start = self.rates.weight_decay if name in decayed else 0.0, 0
+            for rate, same in groupby(rates[member] for member in members):
+                stop = start + sum(1 for _ in same)
+                part = p
+                if stop - start < len(members):
+                    part = p.detach()[start:stop]
+                    self._slices.append(_Slice(p, start, stop, part))
+                groups.setdefault((rate, decay), []).append(part)
+                start = stop
+        return [{"params": params, "lr": rate, "weight_decay": decay} for (rate, decay), params in groups.items()]
+
+
+class _Slice(NamedTuple):
+    """A part of a stacked parameter, which the optimiser knows in its place."""
+
+    whole: Tensor
+    start: int
+    stop: int
+    part: Tensor
+
+
+def _decayed(ensemble: Ensemble) -> set[str]:
+    """Names of parameters that decay: of the encoder all but biases and layer norms, of fusions what Trainer says."""
+    leaves = ensemble.encoder.leaves
+    names = {f"encoder.{name}" for name in leaves if "norm" not in name and not name.endswith(".bias")}
+    for number, group in enumerate(ensemble.heads.groups):
+        names.add(f"head.{number}.classifier.weight")
+        fusion = Trainer.get_decay_parameter_names(None, group.fusion)
+        names |= {f"head.{number}.fusion.{name}" for name in fusion}
+    return names
 
 
 @dataclass
@@ -42,7 +185,7 @@ def train_ensemble(
 ) -> list[TrainedMember]:
     """Train all members of an ensemble, and score each after every epoch.
 
-    Batches, groups of parameters, schedule, clipping and the choice of the epoch are those of `training.train` with
+    Batches, groups of parameters, schedule, clipping and the choice of the epoch are those of `learning.train` with
     the same settings, so that without dropout a member ends with the weights, up to rounding, that it would have had
     there. (With dropout it has other random numbers.)
 
@@ -54,54 +197,27 @@ def train_ensemble(
         settings: Resolved ones; head options and `every`, `patience` are not looked at.
         pairs: The learning rates of each member; None: those of the settings, for all of them.
         keep_weights: Whether to return the weights of the kept epoch.
-        on_step: Called with 1 after each step.
+        on_step: Called with the number of each step, from 1, when it is done.
 
     Returns:
         The members in their order.
     """
     trained = [TrainedMember(spec) for spec in ensemble.heads.specs]
-    how = rates(settings, len(train.lengths))
-    if pairs is not None:
-        encoders = [pair.encoder or 0.0 for pair in pairs]
-        how = replace(how, learning_rate=encoders, head_learning_rate=[pair.head for pair in pairs])
+    how = Rates.of(settings, len(train.lengths), pairs)
     optimizer = EnsembleOptimizer(ensemble, how)
-    for epoch, steps in enumerate(_epochs(train.lengths, settings), 1):
-        for batch in train.batches(steps):
+    sampler = SameLengthSampler(train.lengths, settings.steps.batch_size, settings.steps.seed)
+    for epoch, batches in enumerate(sampler.epochs(how.steps), 1):
+        for batch in train.batches(batches):
             with in_precision(ensemble.device, str(settings.machine.precision)):
                 losses = ensemble.losses(batch)
             losses.sum().backward()
             optimizer.step(losses.detach())
             if on_step is not None:
-                on_step(1)
+                on_step(optimizer.step_number)
         _after_epoch(epoch, ensemble, trained, dev, languages, settings, keep_weights)
         for model, step in zip(trained, optimizer.first_bad.tolist(), strict=True):
             model.diverged = step
     return trained
-
-
-def rates(settings: Settings, rows: int) -> Rates:
-    """What the settings mean for so many rows."""
-    steps = settings.steps.total(rows)
-    return Rates(
-        learning_rate=settings.steps.learning_rate or 0.0,
-        head_learning_rate=settings.steps.head_learning_rate or 0.0,
-        weight_decay=settings.steps.weight_decay,
-        max_grad_norm=settings.steps.max_grad_norm,
-        steps=steps,
-        warmup_steps=math.ceil(steps * settings.steps.warmup),
-    )
-
-
-def _epochs(lengths: list[int], settings: Settings) -> Iterator[list[list[int]]]:
-    """The batches of each epoch, in the order of `training.train` for the seed of the settings."""
-    sampler = SameLengthSampler(lengths, settings.steps.batch_size, settings.steps.seed)
-    left, epoch, size = settings.steps.total(len(lengths)), 0, settings.steps.batch_size
-    while left > 0:
-        sampler.set_epoch(epoch)
-        order = list(sampler)
-        batches = [order[i : i + size] for i in range(0, len(order), size)][:left]
-        yield batches
-        left, epoch = left - len(batches), epoch + 1
 
 
 def _after_epoch(

@@ -2,8 +2,7 @@
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -12,6 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.pooling import IGNORED
+from dlfa_adapters.data.sampler import SameLengthSampler
 from dlfa_adapters.learning.frozen.checkpoint import Checkpoint
 from dlfa_adapters.learning.frozen.examples import TaggedStates
 from dlfa_adapters.learning.frozen.kept import Epoch, TrainedHead
@@ -91,11 +91,11 @@ def train_heads(
     gold = train.label_ids(label2id)
     asked = {name: (data, scorer(data.tags, labels)) for name, data in (watch or {}).items()}
     judge = None if dev is None else (dev, scorer(dev.tags, labels), dev.label_ids(label2id))
-    generator = torch.Generator().manual_seed(seed)
+    sampler = SameLengthSampler(lengths, batch_size, seed, one_stream=True)
     step, steps = 0, epochs * -(-len(lengths) // batch_size)
     steps = min(steps, max_steps or steps)
     for epoch in range(1, epochs + 1):
-        for batch in islice(shuffled_batches(lengths, batch_size, generator), steps - step):
+        for batch in sampler.batches()[: steps - step]:
             if epoch > done:
                 _step(stacks, train, batch, gold, optimizer)
                 optimizer.step(1 - step / steps)
@@ -184,18 +184,6 @@ def predict_heads(heads: Sequence[TrainedHead], data: TaggedStates, labels: Sequ
         modules.append((head.spec, module.to(states.device)))
     stacks = make_stacks(modules, states.num_layers, states.layers, tokens=_tokens(states.device))
     return [data.by_sentence([labels[i] for i in ids]) for ids in _predict(stacks, data).tolist()]
-
-
-def shuffled_batches(lengths: Sequence[int], batch_size: int, generator: torch.Generator) -> Iterator[list[int]]:
-    """Random batches of windows of like length: shuffled, then sorted within stretches of eight batches."""
-    order = torch.randperm(len(lengths), generator=generator).tolist()
-    stretch = 8 * batch_size
-    batches = []
-    for start in range(0, len(order), stretch):
-        part = sorted(order[start : start + stretch], key=lengths.__getitem__)
-        batches += [part[i : i + batch_size] for i in range(0, len(part), batch_size)]
-    for i in torch.randperm(len(batches), generator=generator).tolist():
-        yield batches[i]
 
 
 @torch.no_grad()

@@ -1,6 +1,7 @@
 """What a language adapter is trained with: its options, checked, and the plan before the first step."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.encoders import Encoder
@@ -11,7 +12,7 @@ from dlfa_adapters.learning.settings import Settings, make_settings, resolve
 from dlfa_adapters.tuning import PartSize, trainable_share
 from dlfa_adapters.tuning.language import LanguageTuning
 
-OPTIONS = (
+LANGUAGE_OPTIONS = (
     "batch_size", "micro_batch_size", "max_length", "learning_rate", "head_learning_rate", "weight_decay", "warmup",
     "max_grad_norm", "every", "precision", "gradient_checkpointing", "compile", "report_to", "seed",
 )  # fmt: skip
@@ -57,21 +58,35 @@ class LanguagePlan:
         ]
 
 
+@dataclass(frozen=True)
+class TrainedLanguage:
+    """A language adapter in its folder.
+
+    Attributes:
+        folder: Where it is.
+        record: What `language.json` holds: `language`, `adapter`, `encoder`, `text`, `perplexity`, `training`,
+            `versions`, and under `files` the sha256 of every other file.
+    """
+
+    folder: Path
+    record: dict[str, Any]
+
+
 def language_settings(tuning: LanguageTuning, steps: int, options: dict[str, Any]) -> Settings:
     """Resolved settings.
 
     Args:
         tuning: Whose defaults they get.
         steps: Steps of the optimiser.
-        options: By name, among `OPTIONS`.
+        options: By name, among `LANGUAGE_OPTIONS`.
 
     Raises:
         ConfigError: If there is no option of that name, or a value cannot work.
     """
     for name in options:
-        if name not in OPTIONS:
+        if name not in LANGUAGE_OPTIONS:
             raise ConfigError(
-                f"The training of a language adapter has no option {name!r}; it has {', '.join(OPTIONS)}."
+                f"The training of a language adapter has no option {name!r}; it has {', '.join(LANGUAGE_OPTIONS)}."
             )
     check_steps(steps)
     return resolve(make_settings(**{**_DEFAULTS, **options}, max_steps=steps), tuning)
@@ -80,7 +95,7 @@ def language_settings(tuning: LanguageTuning, steps: int, options: dict[str, Any
 def as_options(settings: Settings) -> dict[str, Any]:
     """What `language_settings` takes again."""
     flat = settings.as_dict()
-    return {name: flat[name] for name in OPTIONS}
+    return {name: flat[name] for name in LANGUAGE_OPTIONS}
 
 
 def check_length(max_length: int, encoder: Encoder) -> None:

@@ -1,25 +1,36 @@
 """`train_language`: plain text in, a language adapter out. `dlfa train-language` is the same on the command line."""
 
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import torch
+from torch.utils.data import SequentialSampler
 from transformers import TrainerState, set_seed
 
+from dlfa_adapters.data.budget import token_budget_batches
+from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.running import Progress, is_main, wait_for_everyone
 from dlfa_adapters.heads.language import RECORD, read_record
 from dlfa_adapters.heads.pretrained_decoder import pretrained_decoder
 from dlfa_adapters.learning.arguments import training_arguments
 from dlfa_adapters.learning.checkpoints import last_checkpoint
+from dlfa_adapters.learning.dataset import Collator, Row
 from dlfa_adapters.learning.finish import machine
 from dlfa_adapters.learning.finite import check_weights
-from dlfa_adapters.learning.language.plan import LanguagePlan, as_options, check_length, language_settings
+from dlfa_adapters.learning.language.plan import (
+    LanguagePlan,
+    TrainedLanguage,
+    as_options,
+    check_length,
+    language_settings,
+)
 from dlfa_adapters.learning.language.text import MaskedText, mask_text
-from dlfa_adapters.learning.language.trainer import LanguageTrainer, perplexity
+from dlfa_adapters.learning.trainer import ModularTrainer
 from dlfa_adapters.runs.lifecycle import Training, request_left
 from dlfa_adapters.tuning import parameter_report, trainable_share
 from dlfa_adapters.tuning.language import LanguageTuning
@@ -27,20 +38,8 @@ from dlfa_adapters.tuning.language import LanguageTuning
 logger = logging.getLogger(__name__)
 
 _DECODER = "masked_lm"
-
-
-@dataclass(frozen=True)
-class TrainedLanguage:
-    """A language adapter in its folder.
-
-    Attributes:
-        folder: Where it is.
-        record: What `language.json` holds: `language`, `adapter`, `encoder`, `text`, `perplexity`, `training`,
-            `versions`, and under `files` the sha256 of every other file.
-    """
-
-    folder: Path
-    record: dict[str, Any]
+_MAX_TOKENS = 4096
+"""Positions in a batch when perplexity is measured, padding included."""
 
 
 def train_language(
@@ -78,7 +77,7 @@ def train_language(
         resume: Go on with the training of `out` that was cut short.
         on_start: Called before the first step.
         progress: Called after each step.
-        **options: Fields of `Settings` that are in `language_plan.OPTIONS`, e.g. `batch_size=64`, `max_length=128`.
+        **options: Fields of `Settings` that are in `plan.LANGUAGE_OPTIONS`, e.g. `batch_size=64`, `max_length=128`.
 
     Returns:
         The adapter's folder, with perplexity on held-out paragraphs before and after.
@@ -150,6 +149,38 @@ def resume_language(
     return train_language(**request, out=out, resume=True, on_start=on_start, progress=progress)
 
 
+class LanguageTrainer(ModularTrainer):
+    """Trains adapter and decoder on rows in the order in which they are drawn."""
+
+    def _get_train_sampler(self: Any, train_dataset: Any = None) -> Any:
+        return SequentialSampler(train_dataset or self.train_dataset)
+
+    def bare_model(self: Any) -> Any:
+        """The model without what several processes put around it, and mixed precision onto it: a forward of its own."""
+        self.model.__dict__.pop("forward", None)
+        return self.model
+
+
+@torch.no_grad()
+def perplexity(model: Any, rows: Sequence[Row], pad_token_id: int | None, on_progress: Callable[[int], None]) -> float:
+    """The exponential of the mean loss over all hidden pieces, each counted once.
+
+    Args:
+        model: A model with an active `MaskedLMHead`; in eval mode afterwards.
+        rows: Rows with hidden pieces.
+        pad_token_id: The tokenizer's.
+        on_progress: Called with the number of rows that were just done.
+    """
+    model.eval()
+    collate, loss, count = Collator(pad_token_id), 0.0, 0
+    for batch in token_budget_batches([len(row.input_ids) for row in rows], _MAX_TOKENS):
+        inputs = {name: tensor.to(model.device) for name, tensor in collate([rows[i] for i in batch]).items()}
+        hidden = int((inputs["labels"] != IGNORED).sum())
+        loss, count = loss + float(model(**inputs, return_dict=True).loss) * hidden, count + hidden
+        on_progress(len(batch))
+    return math.exp(loss / count)
+
+
 def _learn(
     plan: LanguagePlan, text: MaskedText, training: Training, report: Progress
 ) -> tuple[dict[str, float], float]:
@@ -168,7 +199,7 @@ def _learn(
         pad_token_id=pad,
         train=cast(Any, text),
         dev=None,
-        on_step=lambda step: report("Training", step, settings.steps.max_steps),
+        on_step=lambda number: report("Training", 1, settings.steps.max_steps),
     )
 
     def measure(when: str) -> None:

@@ -15,8 +15,7 @@ from dlfa_adapters.learning.ensemble.encoder import why_not_stackable
 from dlfa_adapters.learning.ensemble.training import TrainedMember
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.rate_choice import Attempt, pairs
-from dlfa_adapters.sweeps.finetuned.memory import how_many_at_once
-from dlfa_adapters.sweeps.finetuned.ranks import Ranks, own_device
+from dlfa_adapters.sweeps.finetuned.ranks import Ranks, how_many_at_once, own_device
 from dlfa_adapters.sweeps.finetuned.work import Stage, Work
 from dlfa_adapters.sweeps.prepare import Prepared
 from dlfa_adapters.sweeps.trainings import Choices, Job, RowFiles, SweepRow
@@ -38,7 +37,7 @@ def finetuned_sweep(
     to rounding and the random numbers of dropout, the run that `train` with its options and seed would be. With the
     tuning `full`, encoders of the BERT family are stacked: M of them are trained in the same kernels. Others are
     trained one after another. Where several learning rates are given, each variant is tried at all of them first, see
-    `sweep.rates`. Under `torchrun` each process takes the next ones that nobody has taken; all of them must
+    `sweeps.trainings`. Under `torchrun` each process takes the next ones that nobody has taken; all of them must
     see `folder`.
 
     Args:

@@ -1,19 +1,28 @@
 """What a process trains of a sweep with fine-tuning: runs side by side, or one by itself."""
 
 import logging
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from dlfa_adapters.ground.running import Progress
-from dlfa_adapters.learning.ensemble.batches import DeviceRows
-from dlfa_adapters.learning.ensemble.predict import Questions
-from dlfa_adapters.learning.ensemble.start import start_ensemble
-from dlfa_adapters.learning.ensemble.training import TrainedMember, rates, train_ensemble
+from dlfa_adapters.learning import Plan, train
+from dlfa_adapters.learning.dataset import Examples
+from dlfa_adapters.learning.ensemble.data import DeviceBatch, DeviceRows, Questions
+from dlfa_adapters.learning.ensemble.ensemble import start_ensemble
+from dlfa_adapters.learning.ensemble.training import Rates, TrainedMember, train_ensemble
 from dlfa_adapters.learning.finite import NotFiniteError
-from dlfa_adapters.sweeps.finetuned.singly import train_singly
+from dlfa_adapters.learning.frozen.kept import Epoch
+from dlfa_adapters.learning.frozen.optimizer import Rate
+from dlfa_adapters.learning.steps import steps_of_epoch
+from dlfa_adapters.runs.lifecycle import remove_training
+from dlfa_adapters.sweeps.finetuned.ranks import without_launcher
 from dlfa_adapters.sweeps.prepare import Prepared
 from dlfa_adapters.sweeps.trainings import Job
 
@@ -71,7 +80,7 @@ class Work:
         self.prepared, self.stage, self.folder = prepared, stage, folder
         self.device, self.progress = device, progress
         self.bad: dict[int, str] = {}
-        self._total = runs * rates(prepared.settings, len(prepared.train.rows)).steps
+        self._total = runs * Rates.of(prepared.settings, len(prepared.train.rows)).steps
         self._dev: Questions | None = None
         self._targets: dict[str, Questions] = {}
 
@@ -135,3 +144,100 @@ class Work:
 
     def _steps(self, models: int) -> Callable[[int], None]:
         return lambda done: self.progress(self.stage.name, models * done, self._total)
+
+
+def train_singly(
+    prepared: Prepared, job: Job, folder: Path, on_step: Callable[[int], None], *, targets: bool = True
+) -> TrainedMember:
+    """Train one model, and score it after each epoch.
+
+    Args:
+        prepared: The sweep.
+        job: The head, with the seed of the training, and the learning rates.
+        folder: Where its checkpoints and its run are while it lasts; both are deleted.
+        on_step: Called with the number of each step, when it is done.
+        targets: Whether to score the target languages, after each epoch.
+
+    Returns:
+        The model's scores, without weights.
+
+    Raises:
+        NotFiniteError: If the training diverges.
+    """
+    request, settings = prepared.request, prepared.settings
+    spec, rates = job
+    watched = _Targets(prepared, prepared.targets if targets else {})
+    in_epoch = steps_of_epoch(settings, len(prepared.train.rows))
+    head = {name: value for name, value in asdict(spec).items() if name != "name"}
+    options = {**settings.as_dict(), **head, "fuse_layer": spec.fuse_layer or None}
+    options |= {"learning_rate": rates.encoder, "learning_rates": (), "head_learning_rate": rates.head}
+    options |= {"head_learning_rates": (), "min_steps": 0}  # as long as the others
+    try:
+        with without_launcher():
+            run = train(
+                request.task,
+                train_data=request.train_data,
+                dev_data=request.dev_data,
+                language=request.language,
+                labels=request.labels,
+                model=request.model,
+                tuning=str(prepared.tuning),
+                out=folder,
+                on_start=watched.start,
+                on_step=on_step,
+                on_epoch=watched.score,
+                **request.reading.as_dict(),
+                **options,
+            )
+    finally:
+        remove_training(folder)
+    scores = run.config["training"]["dev_scores"]
+    number = -(-int(run.config["training"]["best"].split()[-1]) // in_epoch)  # `step 12`
+    counts = watched.counts[number - 1] if targets else {}
+    return TrainedMember(
+        spec,
+        Rate(rates.head, settings.steps.weight_decay),
+        scores,
+        [math.inf] * len(scores),
+        watched.scores,
+        [Epoch(number, scores[number - 1], {}, counts)],
+    )
+
+
+class _Targets:
+    """The scores of a model in training on the target languages, after each epoch."""
+
+    def __init__(self, prepared: Prepared, targets: Mapping[str, Examples]) -> None:
+        self.prepared, self.targets = prepared, targets
+        self.scores: dict[str, list[float]] = {}
+        self.counts: list[dict[str, Tensor]] = []
+        self._questions: dict[str, Questions] = {}
+        self._model: Any = None
+
+    def start(self, plan: Plan) -> None:
+        self._model = plan.model
+
+    def score(self, epoch: int) -> None:
+        model = self._model
+        if not self._questions:
+            pad = self.prepared.encoder.tokenizer.pad_token_id or 0
+            self._questions = {
+                language: Questions(examples, pad, model.device) for language, examples in self.targets.items()
+            }
+        model.eval()
+        counts = {}
+        precision = str(self.prepared.settings.machine.precision)
+        for language, questions in self._questions.items():
+            ids = questions.ask(1, lambda batch: _logits(model, batch), precision)
+            of_items, [score] = questions.score(ids)
+            counts[language] = of_items[0]
+            self.scores.setdefault(language, []).append(score)
+        self.counts.append(counts)
+        model.train()
+
+
+def _logits(model: Any, batch: DeviceBatch) -> Tensor:
+    """Logits of a whole model, (1, items, labels)."""
+    types = {} if batch.types is None else {"token_type_ids": batch.types}
+    logits: Tensor = model(input_ids=batch.ids, attention_mask=batch.mask, **types).logits
+    return logits.flatten(0, -2)[None].float()

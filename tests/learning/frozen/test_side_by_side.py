@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from dlfa_adapters.data.sampler import SameLengthSampler
 from dlfa_adapters.fusion import FUSIONS, Fusion, register_fusion
 from dlfa_adapters.learning.frozen import HeadSpec, predict_heads, train_heads
 from dlfa_adapters.learning.frozen.optimizer import Rate
 from dlfa_adapters.learning.frozen.scores import accuracy
-from dlfa_adapters.learning.frozen.side_by_side import shuffled_batches
 from dlfa_adapters.learning.frozen.stacked import FusionClassifier, new_head
 from dlfa_adapters.learning.frozen.stacks import StackedHeads, make_stacks
 from dlfa_adapters.tasks import NER
@@ -73,11 +73,11 @@ def trained_alone(spec, data, epochs, batch_size, seed, rate):
     optimizer = torch.optim.AdamW(head.parameters(), lr=rate.learning_rate, weight_decay=rate.weight_decay)
     steps = epochs * -(-len(data.windows) // batch_size)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=steps)
-    generator = torch.Generator().manual_seed(seed)
+    sampler = SameLengthSampler(data.states.lengths(), batch_size, seed, one_stream=True)
     gold = data.label_ids({label: i for i, label in enumerate(NER.labels)})
     after = []
     for _ in range(epochs):
-        for indices in shuffled_batches(data.states.lengths(), batch_size, generator):
+        for indices in sampler.batches():
             logits = head.train()(*padded(data, indices, spec))
             optimizer.zero_grad()
             cross_entropy(logits, gold[data.batch(indices).places]).backward()
