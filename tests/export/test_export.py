@@ -133,6 +133,8 @@ def test_a_path_that_depends_on_the_input_shows(tmp_path):
     exporting.trace(graph, batches[0], tmp_path / "x.onnx", "tagging")
     assert exporting.largest_difference(graph, tmp_path / "x.onnx", batches[:2], "tagging") == 0
     assert exporting.largest_difference(graph, tmp_path / "x.onnx", batches, "tagging") > 1
+    with pytest.raises(ValueError, match="zip"):  # a mistake in a line of ours is not said to be the file's
+        exporting.largest_difference(graph, tmp_path / "x.onnx", [batches[0][:1]], "tagging")
 
 
 def test_trial_batches_have_padding_one_token_and_a_whole_window():

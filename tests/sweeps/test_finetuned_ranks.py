@@ -20,7 +20,7 @@ torch.set_num_threads(1)
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from finetuned_data import prepared
-from dlfa_adapters.sweeps import finetuned
+from dlfa_adapters.sweeps.finetuned import run as finetuned
 from dlfa_adapters.sweeps.trainings import RowFiles
 
 def work(model, out):

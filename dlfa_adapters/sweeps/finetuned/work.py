@@ -143,7 +143,7 @@ class Work:
         self.stage.diverged(number)
 
     def _steps(self, models: int) -> Callable[[int], None]:
-        return lambda done: self.progress(self.stage.name, models * done, self._total)
+        return lambda number: self.progress(self.stage.name, models, self._total)
 
 
 def train_singly(
