@@ -1,18 +1,13 @@
 """`dlfa analyze`: what encoders and runs are like inside; each analysis is a command of its own."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from dlfa_cli.evaluate import MOST_RESAMPLES, RESAMPLES, print_table
+from dlfa_cli.evaluate import MOST_RESAMPLES, RESAMPLES, show
 from dlfa_cli.options import Command, Group
-
-if TYPE_CHECKING:
-    from dlfa_adapters.analysis.parallel_report import ParallelReport
-    from dlfa_adapters.scores.intervals import Difference, Estimate
 
 analyze_app = typer.Typer(cls=Group, no_args_is_help=True)
 
@@ -72,7 +67,7 @@ def cosine(
         task_of(run)
     with loading() as screen:
         from dlfa_adapters.analysis.parallel import measure_encoder, measure_run
-        from dlfa_adapters.analysis.parallel_plot import plot_parallel
+        from dlfa_adapters.analysis.parallel_report import all_differences, notes, plot_parallel, tables
 
     with progress_bars(screen) as progress:
 
@@ -88,7 +83,7 @@ def cosine(
         reports += [measure_run(run, pairs, **options(str(run.folder))) for run in found]
     if plot is not None:
         plot_parallel(reports, plot)
-    compared = list(_differences(reports))
+    compared = all_differences(reports)
     if as_json:
         rows = [
             {"a": a, "b": b, "scores": {name: vars(difference) for name, difference in scores.items()}}
@@ -97,66 +92,4 @@ def cosine(
         told = {"parallel": str(parallel), "models": [report.to_dict() for report in reports], "differences": rows}
         typer.echo(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False))
     else:
-        _show(reports, compared)
-
-
-def _differences(reports: list["ParallelReport"]) -> Iterator[tuple[str, str, dict[str, "Difference"]]]:
-    """Fused states against the last layer of their model, and what classifiers read against that of the first model."""
-    from dlfa_adapters.analysis.parallel_report import differences
-
-    for report in reports:
-        if report.fused is not None and report.fusion != "last":
-            yield f"{report.name}, last layer", f"{report.name}, fused", differences(report.layers[-1], report.fused)
-    for report in reports[1:]:
-        names = [f"{each.name}, {'fused' if each.fused else 'last layer'}" for each in (reports[0], report)]
-        yield names[0], names[1], differences(reports[0].final, report.final)
-
-
-def _show(reports: list["ParallelReport"], compared: list[tuple[str, str, dict[str, "Difference"]]]) -> None:
-    from dlfa_adapters.scores.intervals import few_items
-    from dlfa_cli.screen import results_console, visible
-
-    console = results_console()
-    header = ["layer", "cosine", "95 %", "others", "gap", "95 %", "forward", "backward"]
-    for report in reports:
-        rows = []
-        for state in [*report.layers, *([report.fused] if report.fused else [])]:
-            scores = state.scores
-            closeness = [_cosine(scores["cosine"]), _interval(scores["cosine"]), _cosine(scores["others"])]
-            gap = [_cosine(scores["gap"]), _interval(scores["gap"])]
-            rows.append([state.state, *closeness, *gap, *(_percent(scores[name]) for name in ("forward", "backward"))])
-        fusion = f" ({report.fusion})" if report.fusion else ""
-        print_table(console, header, rows, f"{report.name}{fusion}: {report.pairs:,} pairs")
-    rows = []
-    for a, b, found in compared:
-        for name in ("cosine", "gap", "retrieval"):
-            rows.append([f"{b} − {a}" if name == "cosine" else "", name, *_difference(found[name], name)])
-    if rows:
-        print_table(console, ["", "", "difference", "95 %", "p"], rows, "Differences, with paired intervals")
-    pairs = reports[0].pairs
-    notes = [
-        "cosine: of a sentence and its translation; others: of a sentence and the other translations; gap: the "
-        f"difference. forward, backward: how often the nearest of {pairs:,} is the translation, in %.",
-        *few_items([("the text", pairs)]),
-    ]
-    for note in notes:
-        console.print(visible(note), markup=False)
-
-
-def _cosine(score: "Estimate") -> str:
-    return f"{score.value:.3f}"
-
-
-def _interval(score: "Estimate") -> str:
-    return f"[{score.low:.3f}, {score.high:.3f}]"
-
-
-def _percent(score: "Estimate") -> str:
-    return f"{100 * (score.value or 0.0):.1f}"
-
-
-def _difference(found: "Difference", measure: str) -> list[str]:
-    """Retrieval in points, which are percent."""
-    digits, scale = (1, 100) if measure == "retrieval" else (3, 1)
-    value, low, high = (f"{scale * (x or 0.0):+.{digits}f}" for x in (found.difference, found.low, found.high))
-    return [value, f"[{low}, {high}]", f"{found.p_value:.3f}"]
+        show(tables(reports, compared), notes(reports))

@@ -1,6 +1,7 @@
 """How alike sentences and their translations are in every layer of a model, and behind its fusion.
 
-Chen et al. 2022, arXiv 2205.08497, Table VI, with what it takes to read a cosine; see `analysis.similarity`.
+Chen et al. 2022, arXiv 2205.08497, Table VI, with what it takes to read a cosine: cosine against what, and who is the
+nearest; see `similarities`.
 """
 
 import zlib
@@ -10,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from dlfa_adapters.analysis.parallel_report import ParallelReport, state_report
-from dlfa_adapters.analysis.similarity import similarities
 from dlfa_adapters.analysis.states import FUSED, sentence_states
 from dlfa_adapters.data.pairs import encode_texts
 from dlfa_adapters.data.pairs import read_parallel as read_parallel
@@ -23,6 +24,7 @@ from dlfa_adapters.predict.load import head_config
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.scores.resample import RESAMPLES, generator, resampled_sums
 
+_BLOCK = 1024  # sentences whose cosines with all translations are in memory at once
 Pairs = Sequence[tuple[str, str]]
 
 
@@ -120,3 +122,44 @@ def measure_encoder(name: str, pairs: Pairs, **options: Any) -> ParallelReport:
     encoder = load_encoder(name)
     model = encoder.model.to("cuda") if torch.cuda.is_available() else encoder.model
     return measure_parallel(model, encoder.tokenizer, pairs, **{"name": name, **options})
+
+
+def similarities(first: Tensor, second: Tensor) -> Tensor:
+    """Every measure of every pair.
+
+    The mean of `cosine` is that of Chen et al. 2022, arXiv 2205.08497, Table VI. All states of a layer may lie in a
+    narrow cone (Ethayarajh 2019, "How Contextual are Contextualized Word Representations?", arXiv 1909.00512), where
+    any two sentences have a high cosine; hence `others`, over all pairs that are no translations. The share of nearest
+    translations is how Artetxe and Schwenk 2019, arXiv 1812.10464, score Tatoeba.
+
+    Args:
+        first: Vectors of the sentences, (pairs, width).
+        second: Vectors of their translations, likewise.
+
+    Returns:
+        (pairs, measures), in the order of `MEASURES`.
+
+    Raises:
+        DataError: If there are not as many of both, or fewer than two.
+    """
+    if len(first) != len(second) or len(first) < 2:
+        raise DataError(
+            f"expected two or more sentences, each with its translation; got {len(first)} and {len(second)}"
+        )
+    first, second = (torch.nn.functional.normalize(side, dim=1) for side in (first, second))
+    own, others, forward = _towards(first, second)
+    _, others_back, backward = _towards(second, first)
+    others = (others + others_back) / 2
+    return torch.stack([own, others, own - others, forward, backward, (forward + backward) / 2], dim=1)
+
+
+def _towards(first: Tensor, second: Tensor) -> Tensor:
+    """Cosine with one's own, mean cosine with all others, and 1 where one's own is the nearest: (3, pairs)."""
+    parts = []
+    for start in range(0, len(first), _BLOCK):
+        cosines = first[start : start + _BLOCK] @ second.T
+        places = torch.arange(start, start + len(cosines))
+        own = cosines.gather(1, places.unsqueeze(1)).squeeze(1)
+        others = (cosines.sum(1) - own) / (len(second) - 1)
+        parts.append(torch.stack([own, others, (cosines.argmax(1) == places).to(own.dtype)]))
+    return torch.cat(parts, dim=1)

@@ -1,13 +1,28 @@
-"""What was measured on parallel sentences: each measure with its interval, and differences between states."""
+"""What was measured on parallel sentences: measures with intervals, differences between states, tables, a plot."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dlfa_adapters.analysis.similarity import MEASURES
+from dlfa_adapters.analysis.states import FUSED
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.scores.intervals import Difference, Estimate, interval, p_value
+from dlfa_adapters.ground.files import write_whole
+from dlfa_adapters.ground.folders import check_writable
+from dlfa_adapters.ground.packages import check_plot
+from dlfa_adapters.scores import intervals
+from dlfa_adapters.scores.intervals import Difference, Estimate, Paired, few_items
+from dlfa_adapters.scores.show import INTERVAL, TextTable, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MEASURES = ("cosine", "others", "gap", "forward", "backward", "retrieval")
+"""`cosine`: of sentence and translation; `others`: of a sentence and the translations of the other sentences; `gap`:
+the first minus the second; `forward`: whether the nearest translation of a sentence is its own; `backward`: the same
+from the translations; `retrieval`: the mean of the two."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +77,7 @@ class ParallelReport:
 
 def state_report(state: str, values: np.ndarray, samples: np.ndarray, draws: str) -> StateReport:
     """The report of a state from the means over pairs, (measures,), and those of each resample."""
-    scores = {
-        name: Estimate(float(value), *interval(drawn))
-        for name, value, drawn in zip(MEASURES, values, samples.T, strict=True)
-    }
+    scores = {name: Estimate.of(value, drawn) for name, value, drawn in zip(MEASURES, values, samples.T, strict=True)}
     return StateReport(state, scores, samples, draws)
 
 
@@ -78,8 +90,107 @@ def differences(a: StateReport, b: StateReport) -> dict[str, Difference]:
     if a.draws != b.draws:
         raise ConfigError(f"expected states of the same pairs and resamples, got {a.draws} and {b.draws}.")
     found = {}
-    for number, name in enumerate(MEASURES):
+    for name, drawn in zip(MEASURES, (b.samples - a.samples).T, strict=True):
         of_a, of_b = (report.scores[name].value or 0.0 for report in (a, b))
-        drawn = b.samples[:, number] - a.samples[:, number]
-        found[name] = Difference(of_a, of_b, of_b - of_a, *interval(drawn), p_value(drawn))
+        [found[name]] = intervals.differences([Paired(of_a, of_b, drawn)])
     return found
+
+
+def all_differences(reports: Sequence[ParallelReport]) -> list[tuple[str, str, dict[str, Difference]]]:
+    """Fused states against the last layer of their model, and what classifiers read against that of the first model.
+
+    Returns:
+        The names of the two states, and B minus A.
+    """
+    found = [
+        (f"{report.name}, last layer", f"{report.name}, fused", differences(report.layers[-1], report.fused))
+        for report in reports
+        if report.fused is not None and report.fusion != "last"
+    ]
+    names = [f"{report.name}, {'fused' if report.fused else 'last layer'}" for report in reports]
+    for report, name in zip(reports[1:], names[1:], strict=True):
+        found.append((names[0], name, differences(reports[0].final, report.final)))
+    return found
+
+
+def tables(
+    reports: Sequence[ParallelReport], compared: Sequence[tuple[str, str, Mapping[str, Difference]]]
+) -> list[TextTable]:
+    """A table a model, its states by row, and one of the differences."""
+    header = ["layer", "cosine", INTERVAL, "others", "gap", INTERVAL, "forward", "backward"]
+    shown = []
+    for report in reports:
+        rows = []
+        for state in (*report.layers, *filter(None, [report.fused])):
+            scores = state.scores
+            cosine, gap = (
+                [f"{x.value:.3f}", f"[{x.low:.3f}, {x.high:.3f}]"] for x in (scores["cosine"], scores["gap"])
+            )
+            nearest = [percent(scores[name].value) for name in ("forward", "backward")]
+            rows.append([state.state, *cosine, f"{scores['others'].value:.3f}", *gap, *nearest])
+        fusion = f" ({report.fusion})" if report.fusion else ""
+        shown.append(TextTable(header, rows, f"{report.name}{fusion}: {report.pairs:,} pairs"))
+    rows = [
+        [f"{b} − {a}" if name == "cosine" else "", name, *_difference(found[name], name)]
+        for a, b, found in compared
+        for name in ("cosine", "gap", "retrieval")
+    ]
+    header = ["", "", "difference", INTERVAL, "p"]
+    return [*shown, *([TextTable(header, rows, "Differences, with paired intervals")] if rows else [])]
+
+
+def notes(reports: Sequence[ParallelReport]) -> list[str]:
+    """What a reader of the tables has to know."""
+    pairs = reports[0].pairs
+    return [
+        "cosine: of a sentence and its translation; others: of a sentence and the other translations; gap: the "
+        f"difference. forward, backward: how often the nearest of {pairs:,} is the translation, in %.",
+        *few_items([("the text", pairs)]),
+    ]
+
+
+def _difference(found: Difference, measure: str) -> list[str]:
+    """Retrieval in points, which are percent."""
+    digits, scale = (1, 100) if measure == "retrieval" else (3, 1)
+    value, low, high = (f"{scale * (x or 0.0):+.{digits}f}" for x in (found.difference, found.low, found.high))
+    return [value, f"[{low}, {high}]", f"{found.p_value:.3f}"]
+
+
+def plot_parallel(reports: Sequence[ParallelReport], path: str | Path) -> None:
+    """Draw the cosines of one model or several into a file.
+
+    Args:
+        reports: One a model.
+        path: The file; its end says which kind.
+
+    Raises:
+        MissingExtraError: If matplotlib is not installed.
+        ConfigError: If the file is of no kind that can be drawn, or cannot be written.
+    """
+    path = Path(path)
+    check_plot(path)
+    check_writable(path)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
+    axes: Axes = figure.subplots()
+    deepest = max(len(report.layers) for report in reports)
+    for number, report in enumerate(reports):
+        colour = f"C{number}"
+        for measure, style, what in (("cosine", "-", "translations"), ("others", "--", "other sentences")):
+            scores = [layer.scores[measure] for layer in report.layers]
+            axes.plot([score.value or 0.0 for score in scores], style, color=colour, label=f"{report.name}: {what}")
+            low, high = ([getattr(score, end) for score in scores] for end in ("low", "high"))
+            axes.fill_between(range(len(scores)), low, high, color=colour, alpha=0.15, lw=0)
+            if report.fused is not None:
+                fill = colour if measure == "cosine" else "white"
+                place, score = deepest + 0.25 * number, report.fused.scores[measure]
+                axes.plot(place, score.value or 0.0, "o", color=colour, mfc=fill)
+                axes.vlines(place, score.low or 0.0, score.high or 0.0, color=colour, lw=1)
+    fused = any(report.fused is not None for report in reports)
+    axes.set_xticks(range(deepest + fused), [*map(str, range(deepest)), *[FUSED] * fused])
+    axes.set(xlabel="layer", ylabel="mean cosine")
+    axes.set_title(f"{reports[0].pairs:,} pairs of sentences; bands are {INTERVAL} bootstrap intervals", fontsize=9)
+    axes.legend(fontsize=8)
+    with write_whole(path) as draft:
+        figure.savefig(draft, format=path.suffix[1:])

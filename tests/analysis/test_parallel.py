@@ -7,10 +7,9 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from dlfa_adapters.analysis import similarity
-from dlfa_adapters.analysis.parallel import measure_encoder, measure_parallel, measure_run, read_parallel
-from dlfa_adapters.analysis.parallel_report import differences
-from dlfa_adapters.analysis.similarity import MEASURES, similarities
+from dlfa_adapters.analysis import parallel
+from dlfa_adapters.analysis.parallel import measure_encoder, measure_parallel, measure_run, read_parallel, similarities
+from dlfa_adapters.analysis.parallel_report import MEASURES, differences
 from dlfa_adapters.analysis.states import sentence_states
 from dlfa_adapters.data.pairs import EncodedText, encode_texts
 from dlfa_adapters.encoders import load_encoder
@@ -90,7 +89,7 @@ def test_measures_by_hand():
 
 
 def test_measures_are_those_of_a_plain_loop(monkeypatch):
-    monkeypatch.setattr(similarity, "_BLOCK", 4)
+    monkeypatch.setattr(parallel, "_BLOCK", 4)
     random = torch.Generator().manual_seed(1)
     first, noise = torch.randn(2, 10, 3, generator=random)
     second = first + noise
