@@ -15,7 +15,7 @@ _HERE = Path(__file__).parent
 _SOURCES = {
     "__init__": _HERE / "runtime.py",
     **{name: _HERE.parent / "data" / f"{name}.py" for name in ("windows", "alignment", "backend", "budget", "words")},
-    "errors": _HERE.parent / "errors.py",
+    "errors": _HERE.parent / "ground" / "errors.py",
 }
 _SPECIAL = ("unk", "mask", "pad", "eos", "cls", "sep", "bos")
 
@@ -68,4 +68,4 @@ def _told(file: Path) -> dict[str, Any]:
 
 def _standalone(source: str) -> str:
     """The source of a module of ours as one of the package that is written."""
-    return re.sub(r"\bdlfa_adapters(\.data)?\b(?=\.\w+ import)", PACKAGE, source)
+    return re.sub(r"\bdlfa_adapters(\.data|\.ground)?\b(?=\.\w+ import)", PACKAGE, source)
