@@ -30,8 +30,8 @@ from frozen_sweep_tables import heads_table
 
 from dlfa_adapters.data.readers import read_file
 from dlfa_adapters.encoders import load_offline_encoder
+from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.frozen import HeadSpec, TaggedStates, encode_tagged, train_heads
-from dlfa_adapters.learning.frozen.scores import accuracy, span_f1
 from dlfa_adapters.learning.frozen.trials import all_rates, edge, try_rates
 from dlfa_adapters.tasks import NER, POS
 
@@ -122,8 +122,8 @@ class Sweep:
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.labels = {"ner": NER, "pos": POS}[args.task].labels
-        self.scorer = span_f1 if args.task == "ner" else accuracy
+        task = {"ner": NER, "pos": POS}[args.task]
+        self.labels, self.scorer = task.labels, kind_of_task(task).scorer()
         model, tokenizer = load_offline_encoder()
         model.to(device)
         start = time.perf_counter()

@@ -18,8 +18,8 @@ from measuring import finish, machine
 from peers import Clock, Corpus, arguments, encoder_and_corpus, precision, trainer_seconds
 
 from dlfa_adapters.data.alignment import AlignmentCounts
+from dlfa_adapters.kinds.tagging.span_f1 import SpanScorer
 from dlfa_adapters.learning.frozen import HeadSpec, TaggedStates, compute_states, train_heads
-from dlfa_adapters.learning.frozen.scores import span_f1
 from dlfa_adapters.tasks import NER
 
 
@@ -34,7 +34,7 @@ def ours(model: Any, corpus: Corpus, specs: list[HeadSpec], args: argparse.Names
 
     train, dev = states(corpus), states(corpus.first(10))
     encoded = clock.seconds()
-    train_heads(specs, train, dev, NER.labels, span_f1, epochs=args.epochs, batch_size=args.batch_size)
+    train_heads(specs, train, dev, NER.labels, SpanScorer, epochs=args.epochs, batch_size=args.batch_size)
     total = clock.seconds()
     model.to("cpu")
     return encoded, total - encoded

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +19,7 @@ import dlfa_adapters  # noqa: F401  (lets AutoAdapterModel build models with add
 from dlfa_adapters.data.pooling import piece_labels
 from dlfa_adapters.data.sampler import SameLengthSampler
 from dlfa_adapters.data.windows import Window, make_windows
-from dlfa_adapters.learning.dataset import Collator, Row
+from dlfa_adapters.kinds.encoded import Row, collate_rows
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.models import DLFAForTokenClassification
 from dlfa_adapters.tasks import NER
@@ -157,7 +158,8 @@ def trainer_seconds(
             remove_unused_columns=False,
             label_names=["labels"],
         )
-        trainer = _SameOrder(plain, options, Collator(corpus.padding), corpus.rows(), callbacks=[_Tick(clock)])
+        collate = partial(collate_rows, pad_token_id=corpus.padding)
+        trainer = _SameOrder(plain, options, collate, corpus.rows(), callbacks=[_Tick(clock)])
         trainer.remove_callback(PrinterCallback)
         trainer.train()
     return clock.seconds() / steps, peak(args.device)

@@ -85,9 +85,9 @@ def run_cell(cell: dict[str, Any]) -> dict[str, Any]:
     Returns:
         Scores in percent, what was trained, and seconds.
     """
+    from dlfa_adapters.kinds import metrics_for
     from dlfa_adapters.learning import train
     from dlfa_adapters.predict.run import predict_run
-    from dlfa_adapters.scores.metrics import metrics_for
 
     code = SIB_CODES.__getitem__ if cell["task"] == "topic" else str
     items, dev = _train_and_dev(cell, code("en"))

@@ -20,12 +20,12 @@ import torch
 
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.ground.errors import DataError
+from dlfa_adapters.kinds import metrics_for
 from dlfa_adapters.learning import train
 from dlfa_adapters.learning.language.train import train_language
 from dlfa_adapters.predict.load import load_run
 from dlfa_adapters.predict.run import predict_run
 from dlfa_adapters.runs import Run
-from dlfa_adapters.scores.metrics import metrics_for
 
 HEADS: dict[str, dict[str, Any]] = {
     "dlfa": {"fusion": "dlfa"},

@@ -8,6 +8,7 @@ Transformers.
 import os
 from typing import TYPE_CHECKING, Any
 
+import dlfa_adapters.kinds  # noqa: F401 -- whose import makes them known to tasks and data, which stand below them
 from dlfa_adapters._version import __version__
 from dlfa_adapters.ground.packages import lazily
 

@@ -15,15 +15,15 @@ from dlfa_adapters.data.words import split_words
 from dlfa_adapters.encoders import Encoder, load_encoder
 from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.ground.running import Progress, count_items
+from dlfa_adapters.kinds import SpanF1
+from dlfa_adapters.kinds.tagging.span_f1 import SpanScorer
+from dlfa_adapters.kinds.tagging.tagger import Tagger
 from dlfa_adapters.learning.frozen import HeadSpec, TaggedStates, TrainedHead, encode_tagged, predict_heads
 from dlfa_adapters.learning.frozen.export import add_trained_head
-from dlfa_adapters.learning.frozen.scores import span_f1
 from dlfa_adapters.learning.frozen.trials import all_rates, try_rates
-from dlfa_adapters.predict.tagger import Tagger
 from dlfa_adapters.runs import Run, write_run
 from dlfa_adapters.runs.folder import check_run_place
 from dlfa_adapters.runs.record import run_record
-from dlfa_adapters.scores.metrics import SpanF1
 from dlfa_adapters.tasks import NER
 
 EPOCHS = 8
@@ -116,7 +116,7 @@ def run_demo(
         train,
         dev,
         NER.labels,
-        span_f1,
+        SpanScorer,
         rates=all_rates(RATES),
         epochs=epochs,
         seed=seed,

@@ -49,6 +49,7 @@ def check(
 def _show(result: "DataCheck") -> None:
     from rich.table import Table
 
+    from dlfa_adapters.kinds import kind_named
     from dlfa_cli.screen import plain, results_console
 
     console = results_console()
@@ -61,7 +62,7 @@ def _show(result: "DataCheck") -> None:
     if result.entities:
         facts.add_row("entities", plain(", ".join(f"{kind} {count:,}" for kind, count in result.entities.items())))
     if result.metric is not None:
-        facts.add_row("scored by", {"span_f1": "span F1"}.get(result.metric, result.metric))
+        facts.add_row("scored by", kind_named(result.kind).metrics_in_words.get(result.metric, result.metric))
     if result.dropped:
         facts.add_row("left out", ", ".join(f"{count:,} {reason}" for reason, count in result.dropped.items()))
     console.print(facts)

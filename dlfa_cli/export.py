@@ -54,6 +54,7 @@ def convert(
 
     `dlfa convert runs/ner-lora my-tagger`
     """
+    from dlfa_adapters.kinds import kind_named
     from dlfa_adapters.predict.load import check_new, kind_of
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import loading, visible
@@ -64,7 +65,7 @@ def convert(
         from dlfa_adapters.predict.plain import convert_run
 
         folder = convert_run(read, out)
-    task = {"tagging": "token-classification", "classification": "text-classification"}[kind_of(read)]
+    task = kind_named(kind_of(read)).pipeline
     typer.echo(f"Saved in {visible(str(folder))}. Use it in Python:\n")
     typer.echo("  import dlfa_adapters\n  from transformers import pipeline\n")
     typer.echo(f"  model = pipeline({task!r}, model={str(folder)!r})")

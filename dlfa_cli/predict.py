@@ -5,12 +5,9 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from dlfa_adapters.predict.classifier import Classifier
 
 _COLOURS = {"PER": "green", "LOC": "cyan", "ORG": "magenta"}
 
@@ -51,9 +48,9 @@ def predict(
 
     `dlfa predict runs/xnli --file pairs.tsv`
     """
-    from dlfa_adapters.data.pairs import split_pairs
-    from dlfa_adapters.data.words import check_language, split_words
+    from dlfa_adapters.data.words import check_language
     from dlfa_adapters.ground.errors import ConfigError
+    from dlfa_adapters.kinds import kind_of_task
     from dlfa_adapters.predict.load import check_has_language, check_precision, takes_pairs, task_of
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import loading, typed
@@ -70,40 +67,20 @@ def predict(
     if language_adapter is not None:
         check_has_language(read)
     task, texts = task_of(read), _texts(text, file)
-    if task.kind == "classification":
-        pairs = split_pairs(texts, takes_pairs(read))
+    kind = kind_of_task(task)
+    inputs = kind.read_lines(texts, language, takes_pairs(read))
     with loading("Loading the model"):
         from dlfa_adapters.predict.fast import load_fast
 
         model: Any = load_fast(read, language_adapter, precision=precision, compile=compile)
-    if task.kind == "classification":
-        _label(model, *pairs, as_json)
+    with _counted(kind.verb, len(texts)) as step:
+        answers = kind.answers(model, texts, inputs, step)
+    if as_json:
+        typer.echo(json.dumps(answers, ensure_ascii=False, indent=1))
         return
-    words = [split_words(line, language) for line in texts]
-    with _counted("Tagging", len(words)) as step:
-        tags = model.predict(words, on_progress=step)
-    if as_json:
-        rows_and_tags, spans = zip(texts, words, tags, strict=True), task.metric == "span_f1"
-        typer.echo(json.dumps([_as_dict(*row, spans) for row in rows_and_tags], ensure_ascii=False, indent=1))
-    else:
-        _show(words, tags)
-
-
-def _label(classifier: "Classifier", texts: list[str], text_pairs: list[str] | None, as_json: bool) -> None:
-    """Print the most probable label of each text or pair; as JSON with the probability of every label."""
-    with _counted("Labelling", len(texts)) as step:
-        found = classifier.probabilities(texts, text_pairs, on_progress=step)
-    labels = [classifier.labels[best] for best in found.argmax(-1).tolist()]
-    rows = []
-    for i, (label, probabilities) in enumerate(zip(labels, found.tolist(), strict=True)):
-        by_label = dict(zip(classifier.labels, (round(p, 6) for p in probabilities), strict=True))
-        pair = {} if text_pairs is None else {"text_pair": text_pairs[i]}
-        best = {"label": label, "probability": by_label[label], "probabilities": by_label}
-        rows.append({"text": texts[i], **pair, **best})
-        if not as_json:
-            typer.echo(f"{label}\t{by_label[label]:.3f}")
-    if as_json:
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=1))
+    for answer in answers:
+        for line, colour in kind.printed(answer):
+            typer.secho(line, fg=_COLOURS.get(colour))
 
 
 @contextlib.contextmanager
@@ -153,31 +130,3 @@ def _argument(text: str) -> str:
         return text
     name = f"the text {text!a}"
     return "\n".join(decode_lines(text.encode("utf-8", "surrogateescape"), name, Notes(name, strict=True)))
-
-
-def _as_dict(text: str, words: list[str], tags: list[str], spans: bool) -> dict[str, object]:
-    """A text with its words, their offsets and tags; and the entities, where the tags are of spans."""
-    from dlfa_adapters.data.words import word_offsets
-
-    offsets = word_offsets(text, words)
-    entities = list(_entities(text, words, offsets, tags)) if spans else []
-    return {"text": text, "words": words, "offsets": offsets, "tags": tags, "entities": entities}
-
-
-def _entities(
-    text: str, words: list[str], offsets: list[tuple[int, int]], tags: list[str]
-) -> Iterator[dict[str, object]]:
-    """Spans with their place in the text; an I- without its B- begins one too, as conlleval has it."""
-    from dlfa_adapters.tasks.spans import lenient_spans
-
-    for kind, first, last in lenient_spans(tags):
-        start, end = offsets[first][0], offsets[last][1]
-        yield {"type": kind, "text": text[start:end], "start": start, "end": end, "words": words[first : last + 1]}
-
-
-def _show(words: list[list[str]], tags: list[list[str]]) -> None:
-    """Columns that the readers take: word, tab, tag, and an empty line after each text; in colour on a terminal."""
-    for sentence, sentence_tags in zip(words, tags, strict=True):
-        for word, tag in zip(sentence, sentence_tags, strict=True):
-            typer.secho(f"{word}\t{tag}", fg=_COLOURS.get(tag[2:]))
-        typer.echo()

@@ -3,8 +3,8 @@
 import pytest
 
 from dlfa_adapters.ground.errors import ConfigError, DataError
+from dlfa_adapters.kinds import SpanF1
 from dlfa_adapters.predict.load import with_labels
-from dlfa_adapters.scores.metrics import SpanF1
 from dlfa_adapters.tasks import is_span_task, tagging_task
 from dlfa_adapters.tasks.labels import lookalikes
 from dlfa_adapters.tasks.span_tags import find_span_tags, how_it_differs, read_tag, span_hint, to_learn

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from dlfa_adapters.data.check import check_data
 from dlfa_adapters.data.sources import load_source
+from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning import train
-from dlfa_adapters.learning.frozen.scores import scorer_for
 from dlfa_adapters.learning.plan import task_for
 from dlfa_adapters.predict.predictions import Predictions
 from dlfa_adapters.predict.run import check_fit, items_by_language, predict, predict_run
@@ -95,7 +95,7 @@ def test_an_oracle_has_all_and_a_tagger_that_says_nothing_none(clean, stray, tmp
 def test_the_score_on_dev_is_that_of_spans(stray, tmp_path):
     loaded = load_source(write(tmp_path / "dev-en.tsv", stray), "names", "dev")
     task, gold = task_for("names", loaded, None), list(loaded.dataset["tags"])
-    score = scorer_for(task)(gold, task.labels)
+    score = kind_of_task(task).scorer()(gold, task.labels)
     ids = [task.labels.index(tag) if tag in task.labels else 0 for tags in gold for tag in tags]
     slips = sum(tag not in task.labels for tags in gold for tag in tags)
     assert score(torch.tensor([ids, [0] * len(ids)])) == pytest.approx([200 * SPANS / (2 * SPANS + slips), 0.0])
@@ -184,7 +184,7 @@ def test_other_notations_are_spans_too(tags, labels, said, tmp_path):
     report, _ = scores(path, task, FakeTagger(oracle(loaded.dataset)))
     [row] = report.table.languages
     assert (row.support, row.scores["span_f1_lenient"].value, row.scores["span_f1_strict"].value) == (1, 1.0, 1.0)
-    score = scorer_for(task)(list(loaded.dataset["tags"]), task.labels)
+    score = kind_of_task(task).scorer()(list(loaded.dataset["tags"]), task.labels)
     assert score(torch.tensor([[1, 2, 0], [1, 1, 0], [0, 0, 0]])) == [100.0, 0.0, 0.0]
 
 

@@ -9,31 +9,12 @@ from typing import Any
 
 import datasets
 
-from dlfa_adapters.data.readers import Notes, Problem, Sentence
-from dlfa_adapters.data.readers.xnli import LABEL_SPELLINGS
+from dlfa_adapters.data.readers import Notes, Problem
+from dlfa_adapters.data.readers.base import KindOfData
 from dlfa_adapters.ground.errors import DataError
-from dlfa_adapters.tasks import SENTIMENT, Task
+from dlfa_adapters.tasks import KINDS, Task
 
 logger = logging.getLogger(__name__)
-
-TAGGING_FEATURES = datasets.Features(
-    {
-        "id": datasets.Value("string"),
-        "language": datasets.Value("string"),
-        "words": datasets.List(datasets.Value("string")),
-        "tags": datasets.List(datasets.Value("string")),
-    }
-)
-CLASSIFICATION_FEATURES = datasets.Features(
-    {
-        "id": datasets.Value("string"),
-        "language": datasets.Value("string"),
-        "text": datasets.Value("string"),
-        "text_pair": datasets.Value("string"),
-        "label": datasets.Value("string"),
-        "placeholder": datasets.Value("bool"),
-    }
-)
 
 TOLD = frozenset(("files", "slip", "notation", "no_spans"))
 """Kinds of problems that stand in every result; an error in reading would have ended it."""
@@ -70,7 +51,7 @@ class Loaded:
         dataset: Columns `id, language, words, tags` for tagging; `id, language, text, text_pair, label, placeholder`
             for classification. `placeholder` marks pairs that are none (PAWS-X), so that scores can be given without
             them.
-        kind: `tagging` or `classification`.
+        kind: Name of the kind of task that they are for: `tagging` or `classification`.
         source: Where the data came from.
         dropped: Reason -> number of rows or items left out.
         problems: Warnings of the readers, with the file in front of each message.
@@ -114,17 +95,8 @@ def assemble(
     rows = [(language, item) for language, items in by_language.items() for item in items]
     if not rows:
         raise DataError(f"{notes.path}: expected sentences or examples, but there are none")
-    kinds = {"tagging" if isinstance(item, Sentence) else "classification" for _, item in rows}
-    if len(kinds) == 2:
-        raise DataError(f"{notes.path}: expected one kind of data, but there are both words with tags and whole texts")
-    (kind,) = kinds
-    if task is not None and task.kind != kind:
-        raise DataError(f"{notes.path}: expected data for {task.name}, a {task.kind} task, but this is {kind} data")
-    if kind == "tagging":
-        labels = _tagging_labels([item for _, item in rows], split, notes)
-    else:
-        rows = _usable(rows, split, notes)
-        labels = _respell(rows, task, notes)
+    kind = _kind_of({type(item) for _, item in rows}, task, notes)
+    rows, labels = kind.usable(rows, task, split, notes)
     unknown = {label: n for label, n in labels.items() if task is not None and label not in task.labels}
     if unknown and task is not None and warn_unknown:
         names = ", ".join(f"{label} ({n})" for label, n in unknown.items())
@@ -139,68 +111,32 @@ def assemble(
     for reason, count in notes.dropped.items():
         logger.info("%s: left out %d: %s", notes.path, count, reason)
     own_ids = frozenset(language for language, _ in rows) - {language for language, item in rows if not item.own_id}
-    return Loaded(dataset, kind, str(notes.path), notes.dropped, notes.problems, unknown, own_ids)
+    return Loaded(dataset, kind.name, str(notes.path), notes.dropped, notes.problems, unknown, own_ids)
 
 
-def _dataset(rows: list[tuple[str, Any]], kind: str, notes: Notes) -> datasets.Dataset:
-    columns: dict[str, list[Any]] = {
+def _kind_of(items: set[type], task: Task | None, notes: Notes) -> KindOfData:
+    """The task's kind, or the first of those that such items are for."""
+    kinds: list[KindOfData] = [kind for kind in KINDS.values() if all(issubclass(item, kind.item) for item in items)]
+    if not kinds:
+        raise DataError(f"{notes.path}: expected one kind of data, but there are both words with tags and whole texts")
+    kind = next((kind for kind in kinds if task is not None and kind.name == task.kind), kinds[0])
+    if task is not None and task.kind != kind.name:
+        raise DataError(
+            f"{notes.path}: expected data for {task.name}, a {task.kind} task, but this is {kind.name} data"
+        )
+    return kind
+
+
+def _dataset(rows: list[tuple[str, Any]], kind: KindOfData, notes: Notes) -> datasets.Dataset:
+    columns = {
         "id": [item.id for _, item in rows],
         "language": [language for language, _ in rows],
+        **kind.columns([item for _, item in rows]),
     }
-    if kind == "tagging":
-        columns["words"] = [item.words for _, item in rows]
-        columns["tags"] = [item.tags for _, item in rows]
-    else:
-        columns["text"] = [item.text for _, item in rows]
-        columns["text_pair"] = [item.text_pair for _, item in rows]
-        columns["label"] = [item.label for _, item in rows]
-        columns["placeholder"] = [item.flaw is not None for _, item in rows]
-    features = TAGGING_FEATURES if kind == "tagging" else CLASSIFICATION_FEATURES
+    features = {**dict.fromkeys(("id", "language"), datasets.Value("string")), **kind.features()}
     try:
-        return datasets.Dataset.from_dict(columns, features=features)
+        return datasets.Dataset.from_dict(columns, features=datasets.Features(features))
     except UnicodeEncodeError as error:
         raise DataError(
             f"{notes.path}: expected Unicode text, but there is a lone surrogate: {error.reason}"
         ) from error
-
-
-def _tagging_labels(items: list[Sentence], split: str, notes: Notes) -> Counter[str]:
-    if any(item.tags is None for item in items):
-        hint = (
-            " (XTREME withholds the tags of its test files); use split='dev', or read the words with "
-            "dlfa_adapters.data.readers.read_words"
-            if split == "test"
-            else "; it stands behind the word, with a TAB between them"
-        )
-        raise DataError(f"{notes.path}: expected a tag for every word, but there are words only{hint}")
-    return Counter(tag for item in items for tag in item.tags or ())
-
-
-def _usable(rows: list[tuple[str, Any]], split: str, notes: Notes) -> list[tuple[str, Any]]:
-    kept = []
-    for language, item in rows:
-        if split == "train" and item.flaw is not None:
-            notes.drop(item.flaw)
-        elif item.label is None:
-            hint = (
-                " (XTREME withholds the labels of its test files); use split='dev'"
-                if split == "test"
-                else "; it stands behind the text, with a TAB between them"
-            )
-            raise DataError(f"{notes.path}: expected a label for every example, but {item.id!r} has none{hint}")
-        else:
-            kept.append((language, item))
-    return kept
-
-
-def _respell(rows: list[tuple[str, Any]], task: Task | None, notes: Notes) -> Counter[str]:
-    """Give labels the task's spelling where a published data set is known to have another; count the labels."""
-    spellings: dict[str, str] = {}
-    if task is not None and task.name == "xnli":
-        spellings = LABEL_SPELLINGS
-    elif task is not None and task.name == "sentiment" and {item.label for _, item in rows} == {"0", "1", "2"}:
-        spellings = dict(zip("012", SENTIMENT.labels, strict=True))
-        notes.warn(None, "spelling", f"{notes.path}: the labels 0, 1, 2 are read as {', '.join(SENTIMENT.labels)}")
-    for _, item in rows:
-        item.label = spellings.get(item.label, item.label)
-    return Counter(item.label for _, item in rows)

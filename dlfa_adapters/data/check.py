@@ -10,7 +10,7 @@ from dlfa_adapters.data.oddities import find_oddities
 from dlfa_adapters.data.readers import TAGGING_FORMATS, Problem, read_file
 from dlfa_adapters.data.readers.iob import split_tag
 from dlfa_adapters.ground.errors import DataError
-from dlfa_adapters.tasks.span_tags import to_learn
+from dlfa_adapters.tasks import KINDS
 
 _MOST_OF_A_KIND, _SHOWN_OF_A_KIND = 10, 3
 
@@ -51,7 +51,7 @@ class DataCheck:
     @property
     def unit(self) -> str:
         """What `items` counts: `sentences` or `examples`."""
-        return "sentences" if self.kind == "tagging" else "examples"
+        return KINDS[self.kind].unit if self.kind in KINDS else "examples"
 
     @property
     def errors(self) -> list[Problem]:
@@ -138,7 +138,7 @@ def check_data(path: str | Path, format: str | None = None, **options: Any) -> D
         labels=dict(labels.most_common()),
         entities=dict(entities.most_common()),
         scheme=read.scheme,
-        metric=None if not labels else to_learn(labels)[1] if tagging else "accuracy",
+        metric=KINDS[kind].to_learn(labels)[1] if labels else None,
         dropped=dict(read.dropped),
         problems=tuple(sorted(problems, key=lambda problem: problem.line or 0)),
         taken=str(read),

@@ -15,6 +15,7 @@ from dlfa_adapters.ground.errors import RunError, UnsupportedModelError, is_a_li
 from dlfa_adapters.ground.folders import draft_beside, remove_drafts
 from dlfa_adapters.ground.packages import versions
 from dlfa_adapters.ground.running import Progress
+from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.predict.load import kind_of, load_run
 from dlfa_adapters.predict.plain import plain_model
 from dlfa_adapters.runs import Run, read_run
@@ -98,7 +99,8 @@ def export_onnx(
     except UnsupportedModelError:  # adapters between the layers: the model of adapters itself
         model = loaded.model
     kind, windows = kind_of(run), {"context": 0, "pooling": "first", **run.config["windows"]}
-    segments = kind == "classification" and "token_type_ids" in loaded.tokenizer.model_input_names
+    by_piece = not kind_named(kind).pools_states
+    segments = kind_named(kind).takes_pairs and "token_type_ids" in loaded.tokenizer.model_input_names
     inputs = ["input_ids", "attention_mask", *(["token_type_ids"] if segments else [])]
     graph = LogitsOnly(model.eval(), inputs).eval()
     batches = list(trial_batches(model.config, windows["max_length"], loaded.tokenizer.pad_token_id or 0, segments))
@@ -115,10 +117,10 @@ def export_onnx(
     step("Exporting", 1, 3)
     remove_drafts(out)
     with draft_beside(out) as draft:
-        trace(graph, batches[0], draft / out.name, kind)
+        trace(graph, batches[0], draft / out.name, by_piece)
         gather_weights(draft / out.name)
         step("Exporting", 1, 3)
-        difference = largest_difference(graph, draft / out.name, batches, kind)
+        difference = largest_difference(graph, draft / out.name, batches, by_piece)
         if not difference <= TOLERANCE:  # NaN too
             raise RunError(
                 f"The exported model's logits differ from PyTorch's by {difference:.1e}, more than {TOLERANCE:.0e}; "
@@ -145,7 +147,7 @@ def trial_batches(config: Any, max_length: int, pad: int, segments: bool) -> Ite
         yield (ids, mask, (torch.arange(ids.shape[1]) > 3) * mask) if segments else (ids, mask)
 
 
-def trace(graph: LogitsOnly, batch: tuple[Tensor, ...], file: Path, kind: str) -> None:
+def trace(graph: LogitsOnly, batch: tuple[Tensor, ...], file: Path, by_piece: bool) -> None:
     """Write the graph that a batch takes through the model.
 
     It is PyTorch's older exporter, which follows one call and writes down what it sees: from 2.6 on every release has
@@ -155,7 +157,7 @@ def trace(graph: LogitsOnly, batch: tuple[Tensor, ...], file: Path, kind: str) -
         RunError: If there is no ONNX operator for something in the model.
     """
     free = {0: "batch", 1: "length"}
-    axes = {**dict.fromkeys(graph.inputs, free), "logits": free if kind == "tagging" else {0: "batch"}}
+    axes = {**dict.fromkeys(graph.inputs, free), "logits": free if by_piece else {0: "batch"}}
     try:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of every Python branch on a shape; the comparison tells which matter
@@ -187,7 +189,7 @@ def gather_weights(file: Path) -> None:
 
 
 @torch.no_grad()
-def largest_difference(graph: LogitsOnly, file: Path, batches: list[tuple[Tensor, ...]], kind: str) -> float:
+def largest_difference(graph: LogitsOnly, file: Path, batches: list[tuple[Tensor, ...]], by_piece: bool) -> float:
     """Run the file and the model on all batches, and compare the logits, those of padding left out.
 
     Raises:
@@ -203,7 +205,7 @@ def largest_difference(graph: LogitsOnly, file: Path, batches: list[tuple[Tensor
         for batch in batches:
             given = {name: tensor.numpy() for name, tensor in zip(graph.inputs, batch, strict=True)}
             difference = (torch.from_numpy(session.run(["logits"], given)[0]) - graph(*batch)).abs()
-            worst = max(worst, float((difference[batch[1] == 1] if kind == "tagging" else difference).max()))
+            worst = max(worst, float((difference[batch[1] == 1] if by_piece else difference).max()))
             if difference.isnan().any():
                 return float("nan")
     except Exception as error:  # its errors have no class in common

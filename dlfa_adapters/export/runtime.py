@@ -86,6 +86,8 @@ class OnnxModel:
 class OnnxTagger(OnnxModel):
     """Tags words; see `OnnxModel`."""
 
+    kind = "tagging"
+
     def predict(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """A tag for every word of every sentence, in the order given."""
         sizes = {name: self.about[name] for name in ("max_length", "context")}
@@ -109,6 +111,8 @@ class OnnxTagger(OnnxModel):
 
 class OnnxClassifier(OnnxModel):
     """Labels texts or pairs of texts; see `OnnxModel`."""
+
+    kind = "classification"
 
     def predict(self, texts: Sequence[str], text_pairs: Sequence[str] | None = None) -> list[str]:
         """A label for every text or pair, in the order given; what is too long is cut off, the longer text first."""
@@ -137,7 +141,8 @@ def load(file: str | Path, **options: Any) -> Any:
         An `OnnxTagger` or an `OnnxClassifier`.
     """
     kind = json.loads(Path(file).with_suffix(".json").read_text("utf-8"))["kind"]
-    return (OnnxTagger if kind == "tagging" else OnnxClassifier)(file, **options)
+    [cls] = [cls for cls in (OnnxTagger, OnnxClassifier) if cls.kind == kind]
+    return cls(file, **options)
 
 
 def _padded(rows: Sequence[Sequence[int]], longest: int, filling: int) -> Any:

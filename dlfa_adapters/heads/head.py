@@ -17,17 +17,15 @@ from dlfa_adapters.fusion.base import one_of, true_or_false
 from dlfa_adapters.fusion.pooling import POOLINGS, first_real_token
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.heads.inner import inner_head, of_width, with_prompt
-from dlfa_adapters.heads.loss import COUNTABLE, items_in, share_of_batch
 from dlfa_adapters.heads.names import check_head_name
 from dlfa_adapters.heads.schema import HEAD_TYPE
+from dlfa_adapters.kinds import kind_of_head
+from dlfa_adapters.kinds.loss import share_of_batch
 from dlfa_adapters.tasks.fuse_layer import checked_fuse_layer
 
 logger = logging.getLogger(__name__)
 
 """`head_type` in the saved configuration, by which adapters finds this class again."""
-
-_READ_ONE_TOKEN = ("classification", "multilabel_classification", "multiple_choice")
-"""Inner heads that read `cls_output`; the others read every token."""
 
 FORMAT = 1
 """Number of the saved format; raised when an older version could not read it."""
@@ -105,6 +103,7 @@ class DLFAHead(PredictionHead):
         if encoder is not None:
             check_encoder(head_name, encoder, model.config)
         self.inner_head_type, self.num_layers = inner_head_type, int(model.config.num_hidden_layers)
+        self.kind = kind_of_head(inner_head_type)
         options: dict[str, Any] = {
             "reduction": reduction,
             "branches": branches,
@@ -162,8 +161,8 @@ class DLFAHead(PredictionHead):
 
     @property
     def honours_num_items(self) -> bool:
-        """Whether the loss is a share of the whole accumulated batch, see `dlfa_adapters.heads.loss`."""
-        return self.inner_head_type in COUNTABLE
+        """Whether the loss is a share of the whole accumulated batch, see `dlfa_adapters.kinds.loss`."""
+        return self.kind is not None and self.kind.counts_items
 
     def get_label_names(self) -> list[str]:
         """The inputs that are labels."""
@@ -204,11 +203,12 @@ class DLFAHead(PredictionHead):
         if self.bilstm is not None:
             fused = self.bilstm(fused, mask)
         inner_outputs = type(outputs)(**{**outputs, "last_hidden_state": fused})
-        of_text = first_real_token(fused, mask) if self.inner_head_type in _READ_ONE_TOKEN else None
+        of_text = first_real_token(fused, mask) if self.kind is not None and self.kind.pools_states else None
         output = self.inner(inner_outputs, of_text, attention_mask, True, **kwargs)
         labels = kwargs.get("labels")
-        if self.honours_num_items and labels is not None:
-            items = items_in(self.inner_head_type, self.config.get("num_labels", 0), labels, attention_mask)
+        if self.kind is not None and self.kind.counts_items and labels is not None:
+            num_labels = self.config.get("num_labels", 0)
+            items = self.kind.items_in_loss(self.inner_head_type, num_labels, labels, attention_mask)
             output["loss"] = share_of_batch(output["loss"], items, num_items)
         return output if return_dict else output.to_tuple()
 

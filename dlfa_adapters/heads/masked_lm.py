@@ -16,7 +16,7 @@ from transformers.modeling_outputs import MaskedLMOutput
 from transformers.utils import ModelOutput
 
 from dlfa_adapters.data.pooling import IGNORED
-from dlfa_adapters.heads.loss import share_of_batch
+from dlfa_adapters.kinds.loss import share_of_batch
 
 MASKED_LM_TYPE = "masked_positions_lm"
 """`head_type` in a saved configuration."""

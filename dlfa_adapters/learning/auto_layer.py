@@ -14,9 +14,10 @@ from dlfa_adapters.encoders.compute import parallel_cosine, sentence_means
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.ground.folders import draft_beside
 from dlfa_adapters.ground.running import Progress
-from dlfa_adapters.learning.dataset import Examples, make_examples
+from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.learning.dataset import make_examples
 from dlfa_adapters.learning.features import as_sentences, spec_of
-from dlfa_adapters.learning.frozen.scores import scorer_for
 from dlfa_adapters.learning.frozen.stacks import all_layers
 from dlfa_adapters.learning.frozen.trials import all_rates, try_rates
 from dlfa_adapters.learning.settings import Settings
@@ -125,7 +126,7 @@ def _by_dev(
             as_sentences(data["train"], states["train"]),
             as_sentences(data["dev"], states["dev"]),
             task.labels,
-            scorer_for(task),
+            kind_of_task(task).scorer(),
             rates=all_rates(RATES),
             epochs=epochs,
             batch_size=settings.steps.batch_size,

@@ -6,6 +6,7 @@ from typing import Any
 
 from dlfa_adapters.data.assemble import Loaded
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
+from dlfa_adapters.kinds import kind_named, kind_of_task
 from dlfa_adapters.learning.dataset import label_counts
 from dlfa_adapters.tasks import Task
 
@@ -20,7 +21,7 @@ def data_notes(train: Loaded, dev: Loaded | None, task: Task) -> list[str]:
         dev: Source dev data, or None.
         task: The task, with the labels of the head.
     """
-    notes = list(_untyped_tags(task))
+    notes = list(kind_of_task(task).label_notes(task))
     if dev is not None:
         notes += [
             *_nothing_to_find(dev, task),
@@ -31,20 +32,10 @@ def data_notes(train: Loaded, dev: Loaded | None, task: Task) -> list[str]:
     return notes
 
 
-def _untyped_tags(task: Task) -> Iterator[str]:
-    """`PER` beside `O`: entities that are written as classes of words."""
-    tags = [label for label in task.labels if label != "O"]
-    if task.kind == "tagging" and "O" in task.labels and not any(label[:2] in ("B-", "I-") for label in tags):
-        yield (
-            f"The tags {_some(tags)} have no B- or I- before them, so words are scored one by one and entities are "
-            f"not; write B-{tags[0]} for the first word of an entity and I-{tags[0]} for those that follow."
-        )
-
-
 def _nothing_to_find(dev: Loaded, task: Task) -> Iterator[str]:
-    """Dev data without an entity."""
-    if task.metric == "span_f1" and set(label_counts(dev.dataset, dev.kind)) <= {"O"}:
-        yield "The dev data have no entities, so their score is 0 and chooses nothing; name others with --dev."
+    """Dev data without anything to find, such as an entity."""
+    if nothing := kind_of_task(task).has_nothing(label_counts(dev.dataset, dev.kind)):
+        yield f"The dev data have no {nothing}, so their score is 0 and chooses nothing; name others with --dev."
 
 
 def _unknown_labels(train: Loaded, dev: Loaded) -> Iterator[str]:
@@ -79,9 +70,7 @@ def _seen_before(train: Loaded, dev: Loaded) -> Iterator[str]:
 
 def _items(data: Loaded) -> list[Any]:
     """What is read of each item: its words, or its one or two texts."""
-    if data.kind == "tagging":
-        return [tuple(words) for words in data.dataset["words"]]
-    return list(zip(data.dataset["text"], data.dataset["text_pair"], strict=True))
+    return [tuple(each) for each in kind_named(data.kind).inputs(data.dataset)]
 
 
 def _some(names: list[str]) -> str:

@@ -10,11 +10,12 @@ from dlfa_adapters.data.alignment import AlignmentCounts
 from dlfa_adapters.encoders.cache import find_room
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.running import Progress
-from dlfa_adapters.learning.dataset import Examples, labels_in
+from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.learning.dataset import labels_in
 from dlfa_adapters.learning.frozen import HeadSpec, States, TaggedStates, predict_heads, train_heads
 from dlfa_adapters.learning.frozen.export import add_trained_head
 from dlfa_adapters.learning.frozen.optimizer import Rate
-from dlfa_adapters.learning.frozen.scores import scorer_for
 from dlfa_adapters.learning.frozen.trials import Trial, all_rates, try_rates
 from dlfa_adapters.learning.plateau import OnStates, train_on_plateau
 from dlfa_adapters.learning.settings import Settings
@@ -93,7 +94,7 @@ def train_features(
         "checkpoint": folder.with_name("epoch.safetensors"),
         "on_progress": lambda done, total: progress("Training", done, total),
     }
-    what, rates = (train.task.labels, scorer_for(train.task)), rates_of(settings, with_dev=dev is not None)
+    what, rates = (train.task.labels, kind_of_task(train.task).scorer()), rates_of(settings, with_dev=dev is not None)
     if dev is None:
         [trained] = train_heads(specs, sentences["train"], None, *what, rates=rates, **options)
         found = OnFeatures(trained.epoch, [])
@@ -104,7 +105,7 @@ def train_features(
         labels = labels_in(predicted)
         found = OnFeatures(trained.epoch, trained.dev_scores, trained.dev_score, labels, trial)
     model.to(device)
-    add_trained_head(model, head_name, trained, train.task.labels, head_type=train.task.kind)
+    add_trained_head(model, head_name, trained, train.task.labels, head_type=kind_of_task(train.task).head_types[0])
     return found
 
 

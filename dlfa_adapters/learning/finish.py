@@ -9,12 +9,13 @@ from typing import Any
 import torch
 
 from dlfa_adapters.ground.running import device_name, world_size
-from dlfa_adapters.learning.dataset import Examples, labels_in
+from dlfa_adapters.kinds import metrics_for
+from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.learning.dataset import labels_in
 from dlfa_adapters.learning.plan import Plan
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.runs.lifecycle import Training
 from dlfa_adapters.runs.record import run_record
-from dlfa_adapters.scores.metrics import metrics_for
 from dlfa_adapters.tuning import trainable_share
 from dlfa_adapters.tuning.saving import save_trained
 

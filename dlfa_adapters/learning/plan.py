@@ -11,13 +11,13 @@ from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.encoders import Encoder
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.ground.running import device_name
+from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.learning.auto_layer import LayerChoice
 from dlfa_adapters.learning.dataset import data_fingerprint, label_counts
 from dlfa_adapters.learning.early import NO_DEV
 from dlfa_adapters.learning.settings import Settings
-from dlfa_adapters.tasks import Task, classification_task, get_task, labels_in_order, tagging_task
+from dlfa_adapters.tasks import Task, get_task, labels_in_order
 from dlfa_adapters.tasks.labels import lookalikes
-from dlfa_adapters.tasks.span_tags import to_learn
 from dlfa_adapters.tuning import TUNINGS, PartSize, Tuning, trainable_share
 
 Source = str | Path | Iterable[Any]
@@ -135,11 +135,8 @@ def check_same_kind(train: Loaded, dev: Loaded | None) -> None:
         DataError: One has a tag a word, the other a label a text.
     """
     if dev is not None and dev.kind != train.kind:
-        said = {"tagging": "words with tags", "classification": "texts with labels"}
-        raise DataError(
-            f"expected dev data like the training data, {said[train.kind]}, but got {said[dev.kind]}; "
-            "name others with --dev."
-        )
+        wanted, got = kind_named(train.kind).described, kind_named(dev.kind).described
+        raise DataError(f"expected dev data like the training data, {wanted}, but got {got}; name others with --dev.")
 
 
 def task_for(name: str, train: Loaded, labels: str | None) -> Task:
@@ -156,14 +153,13 @@ def task_for(name: str, train: Loaded, labels: str | None) -> Task:
     """
     known = get_task(name)
     counts = label_counts(train.dataset, train.kind)
-    learnt, metric = to_learn(counts) if train.kind == "tagging" else (list(counts), "accuracy")
+    kind = kind_named(train.kind)
+    learnt, metric = kind.to_learn(counts)
     found = labels_in_order(learnt)
     if known is None:
-        pair = train.kind == "classification" and any(text is not None for text in train.dataset["text_pair"])
-        return tagging_task(name, found, metric) if train.kind == "tagging" else classification_task(name, found, pair)
+        return kind.make_task(name, found, metric, pair=kind.are_pairs(kind.inputs(train.dataset)))
     if labels == "data":
-        made = tagging_task(name, found, known.metric) if known.kind == "tagging" else classification_task(name, found)
-        return replace(known, labels=made.labels)
+        return replace(known, labels=kind.make_task(name, found, known.metric).labels)
     slips = (counts.keys() - set(learnt)) | {
         label for label, like in lookalikes(counts).items() if like in known.labels
     }

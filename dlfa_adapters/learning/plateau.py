@@ -16,7 +16,7 @@ from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.data.sampler import SameLengthSampler
 from dlfa_adapters.heads import DLFAHead
-from dlfa_adapters.learning.dataset import Collator, Examples
+from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.finite import NotFiniteError
 from dlfa_adapters.learning.frozen import States
 from dlfa_adapters.learning.settings import Settings
@@ -36,7 +36,7 @@ class OnStates:
 
     def __init__(self, examples: Examples, states: States) -> None:
         self.examples, self.states = examples, states
-        self.collate = Collator(pad_token_id=0)  # for the labels; the pieces are not read any more
+        self.collate = examples.collator(0)  # for the labels; the pieces are not read any more
 
     def logits(self, head: DLFAHead, rows: Sequence[int]) -> Tensor:
         """What a head gives for some rows: (rows, seq, labels), or (rows, labels) for texts."""

@@ -10,9 +10,11 @@ from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.running import Progress, world_size
+from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.auto_layer import AUTO, LayerChoice, choose_layer
 from dlfa_adapters.learning.data_notes import data_notes
-from dlfa_adapters.learning.dataset import Examples, make_examples
+from dlfa_adapters.learning.dataset import make_examples
 from dlfa_adapters.learning.plan import Plan, Source, check_same_kind, describe_data, load_dev, load_split, task_for
 from dlfa_adapters.learning.settings import Settings, StepOptions
 from dlfa_adapters.learning.steps import least_steps, told
@@ -85,7 +87,7 @@ def prepare(
     set_seed(settings.steps.seed)
     loaded.model.add_dlfa_head(
         known.name,
-        head_type=known.kind,
+        head_type=kind_of_task(known).head_types[0],
         id2label=known.id2label,
         layers=1,
         overwrite_ok=True,
@@ -103,7 +105,7 @@ def prepare(
     plan = Plan(known, tuning, settings, loaded, learner, out, data, parameter_report(learner), choice=chosen)
     plan.taken = [*rows.taken, *(dev_rows.taken if dev_rows else ())]
     plan.steps = settings.steps.total(count)
-    items = f"{len(train.gold):,} {'sentences' if known.kind == 'tagging' else 'texts'}"
+    items = f"{len(train.gold):,} {kind_of_task(known).texts}"
     plan.notes += told(given, settings, count, items, plateau=plateau) + _notes(plan)
     plan.notes += data_notes(rows, dev_rows, known)
     if (out / "run.json").is_file():

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
 from transformers import PrinterCallback, Trainer, TrainerCallback
 
 from dlfa_adapters.data.sampler import SameLengthSampler
 from dlfa_adapters.ground.packages import without_lines
 from dlfa_adapters.ground.running import wait_for_everyone
 from dlfa_adapters.heads import AdapterTrainer
+from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.checkpoints import prune, removed_if_the_disk_is_full, seal
-from dlfa_adapters.learning.dataset import Collator, Examples, labels_in
+from dlfa_adapters.learning.dataset import labels_in
 from dlfa_adapters.learning.finite import check_gradients, check_loss
 from dlfa_adapters.learning.rates import parameter_groups
 from dlfa_adapters.learning.settings import Settings
@@ -56,7 +56,7 @@ class TrainingMixin:
         super().__init__(  # type: ignore[call-arg]
             model,
             args,
-            Collator(pad_token_id),
+            train.collator(pad_token_id),
             train_dataset=train.rows,
             eval_dataset=dev.rows if dev is not None else None,
             compute_metrics=dev_score(dev) if dev is not None else None,
@@ -190,7 +190,7 @@ def dev_score(dev: Examples) -> Callable[[Any], dict[str, float]]:
     """
 
     def score(prediction: Any) -> dict[str, float]:
-        predicted = dev.predictions(torch.from_numpy(prediction.predictions))
+        predicted = dev.predictions(prediction.predictions)
         value, loss = dev.score(predicted), float(prediction.losses.mean())
         share = loss / (1 + loss) if math.isfinite(loss) else 1.0
         return {"score": value, "rank": value - 1e-5 * share, "labels": labels_in(predicted)}

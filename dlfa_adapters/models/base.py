@@ -17,7 +17,7 @@ from dlfa_adapters.models.classifier import DLFAClassifier
 from dlfa_adapters.models.config import DLFAConfig
 from dlfa_adapters.models.construct import plan
 from dlfa_adapters.models.publish import PublishMixin
-from dlfa_adapters.tasks import Task, TaskKind
+from dlfa_adapters.tasks import Task
 
 Model = TypeVar("Model", bound="DLFAPreTrainedModel")
 
@@ -44,7 +44,7 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
     # Which attention kernels there are is up to the encoder, which refuses others itself.
     _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = True
 
-    kind: ClassVar[TaskKind]
+    kind: ClassVar[str]
     """The kind of task that the class is for."""
 
     def __init__(self, config: DLFAConfig, encoder: PreTrainedModel | None = None) -> None:

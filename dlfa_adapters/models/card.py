@@ -8,8 +8,7 @@ from typing import Any
 
 from dlfa_adapters._version import __version__
 from dlfa_adapters.ground.errors import ConfigError
-
-_PIPELINES = {"tagging": "token-classification", "classification": "text-classification"}
+from dlfa_adapters.kinds import kind_named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +54,7 @@ def _metadata(model: Any, card: Card, name: str) -> str:
     from huggingface_hub import EvalResult, ModelCardData
 
     scores = list(_defined(card))
-    pipeline = _PIPELINES[model.kind]
+    pipeline = kind_named(model.kind).pipeline
     results = [
         EvalResult(
             task_type=pipeline,
@@ -111,19 +110,13 @@ def _text(model: Any, card: Card, name: str) -> str:
         "[arXiv 2205.08497](https://arxiv.org/abs/2205.08497).",
         "## Use",
         "```python\nimport dlfa_adapters  # pip install dlfa-adapters; makes the model class known to Transformers\n"
-        f"from transformers import pipeline\n\n{_usage(model, name)}\n```",
+        f"from transformers import pipeline\n\n{kind_named(model.kind).usage(name)}\n```",
         "## Scores",
         _table(card),
         f"## Training\n\n{card.training}" if card.training else "",
         f"Written by dlfa_adapters {__version__}.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _usage(model: Any, name: str) -> str:
-    if model.kind == "tagging":
-        return f'tagger = pipeline("token-classification", model="{name}", aggregation_strategy="simple")'
-    return f'classifier = pipeline("text-classification", model="{name}")'
 
 
 def _table(card: Card) -> str:

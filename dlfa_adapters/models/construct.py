@@ -11,9 +11,10 @@ from transformers import PreTrainedModel
 
 from dlfa_adapters.encoders.plain import encoder_class, plain_encoder, read_encoder, read_encoder_config
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.models.config import DLFAConfig, encoder_size
 from dlfa_adapters.models.quantization import four_bits
-from dlfa_adapters.tasks import Task, TaskKind, get_task
+from dlfa_adapters.tasks import Task, get_task
 from dlfa_adapters.tasks.fuse_layer import resolve_fuse_layer
 from dlfa_adapters.tasks.labels import label_names
 
@@ -46,7 +47,7 @@ LOADING_OPTIONS = SOURCE_OPTIONS | {
 
 
 def plan(
-    kind: TaskKind,
+    kind: str,
     encoder: Any,
     fuse_layer: Any,
     task: str | Task | None,
@@ -67,15 +68,14 @@ def plan(
     loading |= four_bits() if load_in_4bit else {}
     known = get_task(task) if isinstance(task, str) else task
     if known is not None and known.kind != kind:
-        right = {"tagging": "DLFAForTokenClassification", "classification": "DLFAForSequenceClassification"}[known.kind]
+        right = kind_named(known.kind).plain_class
         raise ConfigError(
             f"{known.name!r} is a {known.kind} task; type {right}.from_encoder(..., task={known.name!r})."
         )
     encoder_config, name, load = _source(encoder, loading)
     id2label = label_names(known, own.pop("num_labels", None), own.pop("id2label", None))
     layer = resolve_fuse_layer(known, fuse_layer, own.get("fusion", "dlfa"), encoder_size(encoder_config)[0])
-    if kind == "classification":
-        own.setdefault("classifier_layers", 2)  # as the stock heads of adapters and of Transformers
+    own.setdefault("classifier_layers", kind_named(kind).classifier_layers)
     config = DLFAConfig(
         encoder_config,
         layer,

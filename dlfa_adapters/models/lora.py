@@ -10,6 +10,7 @@ from torch import nn
 
 from dlfa_adapters.encoders.plain import plain_encoder, read_encoder
 from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.models.base import DLFAPreTrainedModel
 from dlfa_adapters.models.card import Card, write_card
 from dlfa_adapters.models.config import DLFAConfig
@@ -72,7 +73,7 @@ def lora_config(
     saved = [*peft_modules_to_save(model), *(options.pop("modules_to_save", None) or ())]
     names = _targets(model.encoder, target_modules)
     return LoraConfig(
-        task_type=TaskType.TOKEN_CLS if model.kind == "tagging" else TaskType.SEQ_CLS,
+        task_type=TaskType[kind_named(model.kind).peft_task],
         r=r,
         lora_alpha=2 * r if lora_alpha is None else lora_alpha,
         lora_dropout=lora_dropout,

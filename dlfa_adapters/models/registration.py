@@ -1,12 +1,15 @@
 """How the plain models reach the Auto classes and pipelines of Transformers."""
 
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoModelForTokenClassification
+import re
+
+import transformers
+from transformers import AutoConfig
 from transformers.models.auto import modeling_auto
 
+from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.models.config import DLFAConfig
+from dlfa_adapters.models.lora import CLASSES
 from dlfa_adapters.models.pipeline import register_pipeline
-from dlfa_adapters.models.sequence_classification import DLFAForSequenceClassification
-from dlfa_adapters.models.token_classification import DLFAForTokenClassification
 
 
 def register_auto_classes() -> None:
@@ -15,12 +18,10 @@ def register_auto_classes() -> None:
     Runs on `import dlfa_adapters`; a second time changes nothing.
     """
     AutoConfig.register(DLFAConfig.model_type, DLFAConfig, exist_ok=True)
-    AutoModelForTokenClassification.register(DLFAConfig, DLFAForTokenClassification, exist_ok=True)
-    AutoModelForSequenceClassification.register(DLFAConfig, DLFAForSequenceClassification, exist_ok=True)
-    # Pipelines look for the class among these names, and log an error for one that was only registered.
-    for names, cls in (
-        (modeling_auto.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES, DLFAForTokenClassification),
-        (modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES, DLFAForSequenceClassification),
-    ):
-        names[DLFAConfig.model_type] = cls.__name__
+    for name, cls in CLASSES.items():
+        auto = kind_named(cls.kind).auto_class
+        getattr(transformers, auto).register(DLFAConfig, cls, exist_ok=True)
+        # Pipelines look for the class among these names, and log an error for one that was only registered.
+        words = re.findall("[A-Z][a-z]+", auto.removeprefix("Auto"))
+        getattr(modeling_auto, "_".join([*words, "mapping", "names"]).upper())[DLFAConfig.model_type] = name
     register_pipeline()

@@ -5,9 +5,8 @@ from typing import Any, ClassVar
 from torch import Tensor
 from transformers.modeling_outputs import SequenceClassifierOutput
 
+from dlfa_adapters.kinds.loss import mean_loss, problem_type
 from dlfa_adapters.models.base import DLFAPreTrainedModel
-from dlfa_adapters.models.loss import mean_loss, problem_type
-from dlfa_adapters.tasks import TaskKind
 
 
 class DLFAForSequenceClassification(DLFAPreTrainedModel):
@@ -19,7 +18,7 @@ class DLFAForSequenceClassification(DLFAPreTrainedModel):
     pooler, which would go around the fusion. See `DLFAPreTrainedModel`.
     """
 
-    kind: ClassVar[TaskKind] = "classification"
+    kind: ClassVar[str] = "classification"
 
     def forward(
         self,

@@ -6,9 +6,8 @@ from torch import Tensor
 from transformers.modeling_outputs import TokenClassifierOutput
 
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.kinds.loss import mean_loss
 from dlfa_adapters.models.base import DLFAPreTrainedModel
-from dlfa_adapters.models.loss import mean_loss
-from dlfa_adapters.tasks import TaskKind
 
 
 class DLFAForTokenClassification(DLFAPreTrainedModel):
@@ -19,7 +18,7 @@ class DLFAForTokenClassification(DLFAPreTrainedModel):
     See `DLFAPreTrainedModel`.
     """
 
-    kind: ClassVar[TaskKind] = "tagging"
+    kind: ClassVar[str] = "tagging"
 
     def forward(
         self,

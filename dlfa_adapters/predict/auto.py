@@ -2,20 +2,13 @@
 
 from typing import Any, ClassVar
 
-from transformers import (
-    AutoConfig,
-    AutoModelForSequenceClassification,
-    AutoModelForTokenClassification,
-    AutoTokenizer,
-    PretrainedConfig,
-    PreTrainedModel,
-    PreTrainedTokenizerFast,
-)
+import transformers
+from transformers import AutoConfig, AutoTokenizer, PretrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.models.auto import modeling_auto
 
 from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError
 from dlfa_adapters.runs.folder import RUN_MODEL_TYPE
-from dlfa_adapters.tasks import TaskKind
+from dlfa_adapters.tasks import KINDS
 
 
 class RunConfig(PretrainedConfig):
@@ -28,7 +21,7 @@ class _RunModel(PreTrainedModel):
     """Not a model: its `from_pretrained` gives that of the run."""
 
     config_class = RunConfig
-    kind: ClassVar[TaskKind]
+    kind: ClassVar[str]
 
     @classmethod
     def from_pretrained(
@@ -57,7 +50,7 @@ class _RunModel(PreTrainedModel):
             )
         run = read_run(pretrained_model_name_or_path)
         if kind_of(run) != cls.kind:
-            right = {"tagging": "token-classification", "classification": "text-classification"}[kind_of(run)]
+            right = KINDS[kind_of(run)].pipeline
             raise RunError(f"{run.folder} is a run for {kind_of(run)}; type pipeline({right!r}, model=...).")
         try:
             model, _ = plain_model(run)
@@ -68,18 +61,6 @@ class _RunModel(PreTrainedModel):
             # The stock pipeline of texts logs an error for a class that is not among these names.
             modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES[RUN_MODEL_TYPE] = type(model).__name__
         return model if dtype in (None, "auto") else model.to(dtype)
-
-
-class RunForTokenClassification(_RunModel):
-    """See `_RunModel`."""
-
-    kind: ClassVar[TaskKind] = "tagging"
-
-
-class RunForSequenceClassification(_RunModel):
-    """See `_RunModel`."""
-
-    kind: ClassVar[TaskKind] = "classification"
 
 
 class RunTokenizer(PreTrainedTokenizerFast):
@@ -100,6 +81,8 @@ class RunTokenizer(PreTrainedTokenizerFast):
 def register_runs() -> None:
     """Let the Auto classes load run folders; a second time changes nothing."""
     AutoConfig.register(RunConfig.model_type, RunConfig, exist_ok=True)
-    AutoModelForTokenClassification.register(RunConfig, RunForTokenClassification, exist_ok=True)
-    AutoModelForSequenceClassification.register(RunConfig, RunForSequenceClassification, exist_ok=True)
+    for kind in KINDS.values():
+        auto = getattr(transformers, kind.auto_class)
+        model = type(kind.auto_class.replace("AutoModel", "Run"), (_RunModel,), {"kind": kind.name})
+        auto.register(RunConfig, model, exist_ok=True)
     AutoTokenizer.register(RunConfig, fast_tokenizer_class=RunTokenizer, exist_ok=True)

@@ -7,10 +7,9 @@ import torch
 
 from dlfa_adapters.fusion import MaskedBatchNorm
 from dlfa_adapters.ground.errors import ConfigError, UnsupportedModelError
-from dlfa_adapters.predict.classifier import Classifier
+from dlfa_adapters.kinds.predictor import Predictor
 from dlfa_adapters.predict.load import PRECISIONS, check_precision, load_run
 from dlfa_adapters.predict.plain import plain_model
-from dlfa_adapters.predict.tagger import Tagger
 from dlfa_adapters.runs import Run, read_run
 
 
@@ -20,7 +19,7 @@ def load_fast(
     *,
     precision: str = "fp32",
     compile: bool = False,
-) -> Tagger | Classifier:
+) -> Predictor:
     """Load the model of a run as `load_run` does, on the GPU where there is one.
 
     Args:
@@ -60,7 +59,7 @@ def cast(model: Any, dtype: torch.dtype) -> None:
             parameter.data = parameter.data.to(dtype)
 
 
-def _plain(run: Run, predictor: Tagger | Classifier) -> Any:
+def _plain(run: Run, predictor: Predictor) -> Any:
     """The plain model of a run: what adapters adds around every layer cannot be compiled as a whole."""
     try:
         return plain_model(run, predictor)[0]

@@ -6,36 +6,9 @@ from typing import Any
 
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.language import UNCHECKED, read_record
+from dlfa_adapters.kinds.predictor import Predictor
 from dlfa_adapters.predict.load import check_has_language, source_adapter
 from dlfa_adapters.runs import Run
-
-
-class UsesLanguages:
-    """What a tagger and a classifier can do whose model is a stack over a language adapter.
-
-    Attributes:
-        model: The model.
-    """
-
-    model: Any
-
-    def use_language(self, language: str | Path) -> str:
-        """Read what follows with another language's adapter; see `LanguageMixin.use_language`.
-
-        Args:
-            language: A folder, or the name of an adapter that the model has.
-
-        Returns:
-            The adapter's name in the model.
-
-        Raises:
-            ConfigError: If the model was not trained over a language adapter, or this one does not fit it.
-        """
-        if not hasattr(self.model, "use_language"):
-            raise ConfigError(
-                f"This {type(self.model).__name__} has no language adapter to change; train with --tuning stack:FOLDER."
-            )
-        return str(self.model.use_language(language))
 
 
 class LanguageSwitch:
@@ -49,7 +22,7 @@ class LanguageSwitch:
         ConfigError: If one does not fit.
     """
 
-    def __init__(self, model: UsesLanguages, adapters: Mapping[str, str | Path]) -> None:
+    def __init__(self, model: Predictor, adapters: Mapping[str, str | Path]) -> None:
         self.model, self.source = model, model.model.language_adapter if adapters else None
         self.names = {language: model.model.load_language_adapter(folder) for language, folder in adapters.items()}
 

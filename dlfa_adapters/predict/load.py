@@ -3,26 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
 from dlfa_adapters.ground.errors import ConfigError, RunError, mend
 from dlfa_adapters.ground.folders import check_writable
 from dlfa_adapters.heads.saved_config import is_dlfa, read_head_config
+from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.runs.folder import Run, read_run
-from dlfa_adapters.tasks import Task, TaskKind, classification_task, get_task, tagging_task
-from dlfa_adapters.tasks.span_tags import find_span_tags
+from dlfa_adapters.tasks import KINDS, Task, get_task
 
 if TYPE_CHECKING:
-    from dlfa_adapters.predict.classifier import Classifier
-    from dlfa_adapters.predict.tagger import Tagger
+    from dlfa_adapters.kinds.predictor import Predictor
+    from dlfa_adapters.kinds.tagging.tagger import Tagger
 
 _HEAD = "head/head_config.json"
 PRECISIONS = {"fp32": "float32", "bf16": "bfloat16"}
 """Numbers to compute in, and what PyTorch calls them. float16 is none: the printed gate of DLFA overflows in it."""
 
 
-def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) -> "Tagger | Classifier":
+def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) -> "Predictor":
     """Load the model of a run: the encoder that it was trained on, or its own, with what was trained on it.
 
     Args:
@@ -40,8 +40,6 @@ def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) 
         MissingExtraError: If it is the offline encoder and the extra `demo` is not installed.
     """
     from dlfa_adapters.encoders.load import load_encoder
-    from dlfa_adapters.predict.classifier import Classifier
-    from dlfa_adapters.predict.tagger import Tagger
     from dlfa_adapters.tuning.saving import ENCODER, load_trained
 
     run = run if isinstance(run, Run) else read_run(run)
@@ -67,9 +65,7 @@ def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) 
         raise RunError(f"The run {run.folder} names {len(labels)} labels, but its head has {outputs}; train it again.")
     if language_adapter is not None:
         trained.use_language(language_adapter)
-    if kind == "tagging":
-        return Tagger(trained, encoder.tokenizer, labels, **windows)
-    return Classifier(trained, encoder.tokenizer, labels, max_length=windows["max_length"], pair=takes_pairs(run))
+    return kind_named(kind).predictor(trained, encoder.tokenizer, labels, windows, takes_pairs(run))
 
 
 def load_tagger(run: str | Path | Run, language_adapter: str | Path | None = None) -> "Tagger":
@@ -129,21 +125,21 @@ def check_tags(run: Run) -> None:
     Raises:
         RunError: Naming its task.
     """
-    if kind_of(run) != "tagging":
+    if not kind_named(kind_of(run)).of_words:
         raise RunError(f"The run {run.folder} labels whole texts (task {run.config['task']}), it does not tag words.")
 
 
-def kind_of(run: Run) -> TaskKind:
-    """Whether a run tags words or classifies texts, as its head says.
+def kind_of(run: Run) -> str:
+    """The name of the kind of task that a run is for, as its head says: `tagging`, `classification`.
 
     Raises:
         RunError: If the head does neither.
     """
     check_description(run)
     kind = head_config(run)["inner_head_type"]
-    if kind not in get_args(TaskKind):
-        raise RunError(f"The run {run.folder} has a head for {kind}; only tagging and classification can be used here.")
-    return cast(TaskKind, kind)
+    if kind not in KINDS:
+        raise RunError(f"The run {run.folder} has a head for {kind}; only {' and '.join(KINDS)} can be used here.")
+    return str(kind)
 
 
 def head_config(run: Run) -> dict[str, Any]:
@@ -197,19 +193,16 @@ def takes_pairs(run: Run) -> bool | None:
     return None if told is None else bool(told)
 
 
-def with_labels(name: str, kind: TaskKind, labels: Sequence[str]) -> Task:
+def with_labels(name: str, kind: str, labels: Sequence[str]) -> Task:
     """The task of this name and kind with exactly these labels.
 
     Args:
         name: A task that the library knows, or any other name.
-        kind: `tagging` or `classification`; a known task of another kind is not taken.
+        kind: Name of its kind; a known task of another kind is not taken.
         labels: Label names by id.
     """
     known = get_task(name)
     if known is not None and known.kind == kind:
         return known if known.labels == tuple(labels) else replace(known, labels=tuple(labels))
-    if kind == "classification":
-        return classification_task(name, labels)
-    found = find_span_tags(dict.fromkeys(labels, 1))
-    metric = "accuracy" if found is None or found.rewritten else "span_f1"
-    return replace(tagging_task(name, labels, metric), labels=tuple(labels))
+    metric = kind_named(kind).to_learn(dict.fromkeys(labels, 1))[1]
+    return replace(kind_named(kind).make_task(name, labels, metric), labels=tuple(labels))

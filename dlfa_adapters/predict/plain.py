@@ -5,15 +5,14 @@ from typing import Any
 
 from dlfa_adapters.ground.errors import UnsupportedModelError
 from dlfa_adapters.ground.folders import draft_beside
+from dlfa_adapters.kinds.predictor import Predictor
 from dlfa_adapters.models import Card, merge_lora
-from dlfa_adapters.predict.classifier import Classifier
 from dlfa_adapters.predict.load import check_new, load_run, source_languages, takes_pairs
-from dlfa_adapters.predict.tagger import Tagger
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.tuning.convert import merge_adapters, to_plain
 
 
-def plain_model(run: str | Path | Run, loaded: Tagger | Classifier | None = None) -> tuple[Any, Any]:
+def plain_model(run: str | Path | Run, loaded: Predictor | None = None) -> tuple[Any, Any]:
     """Load a run as a `DLFAForTokenClassification` or `DLFAForSequenceClassification`, a LoRA merged into the encoder.
 
     Args:

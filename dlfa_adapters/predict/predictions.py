@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dlfa_adapters.ground.errors import RunError
-from dlfa_adapters.tasks import Task, TaskKind
+from dlfa_adapters.kinds import kind_named
+from dlfa_adapters.tasks import Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +17,7 @@ class Items:
 
     Attributes:
         language: As the data spell it.
-        kind: `tagging` or `classification`.
+        kind: Name of the kind of task: `tagging` or `classification`.
         ids: Name of each item.
         inputs: The words of each sentence; or the text and the second text (or None) of each item.
         gold: The tags of each sentence; or the label of each item.
@@ -26,7 +27,7 @@ class Items:
     """
 
     language: str
-    kind: TaskKind
+    kind: str
     ids: list[str]
     inputs: list[Any]
     gold: list[Any]
@@ -36,17 +37,12 @@ class Items:
     @property
     def total(self) -> int:
         """Words, for tagging; items, for classification: what needs a prediction each."""
-        return sum(map(len, self.gold)) if self.kind == "tagging" else len(self.gold)
+        return sum(kind_named(self.kind).sizes(self.gold))
 
     @property
     def gold_labels(self) -> list[str]:
         """The gold label of every word or item."""
-        return [tag for tags in self.gold for tag in tags] if self.kind == "tagging" else self.gold
-
-    def texts(self) -> tuple[list[str], list[str] | None]:
-        """The first or only text of each item, and the second ones; None for single texts."""
-        first, second = map(list, zip(*self.inputs, strict=True))
-        return first, None if second[0] is None else second
+        return kind_named(self.kind).labels_of(self.gold)
 
     def fingerprint(self) -> str:
         """A hash of inputs and gold labels, 16 hexadecimal digits: equal for the same data in the same order."""
@@ -73,12 +69,12 @@ class Predicted(Items):
     counts: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        lengths = [len(row) if self.kind == "tagging" else 1 for row in self.gold]
-        scored = [len(row) if self.kind == "tagging" else 1 for row in self.predicted]
+        kind = kind_named(self.kind)
+        lengths, scored = kind.sizes(self.gold), kind.sizes(self.predicted)
         if lengths != scored:
-            unit = "words" if self.kind == "tagging" else "items"
             raise RunError(
-                f"{self.language}: expected one prediction for each of {sum(lengths):,} {unit}, got {sum(scored):,}; "
+                f"{self.language}: expected one prediction for each of {sum(lengths):,} {kind.units[-1]}, got "
+                f"{sum(scored):,}; "
                 "a score of a part would not be honest, so there is none."
             )
 

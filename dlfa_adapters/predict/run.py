@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from dlfa_adapters.data.assemble import Loaded
 from dlfa_adapters.data.sources import load_source
@@ -12,15 +12,14 @@ from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.ground.packages import versions
 from dlfa_adapters.ground.running import Progress, count_items
-from dlfa_adapters.predict.classifier import Classifier
+from dlfa_adapters.kinds import kind_named, kind_of_task
+from dlfa_adapters.kinds.predictor import Predictor
 from dlfa_adapters.predict.fast import load_fast
 from dlfa_adapters.predict.languages import LanguageSwitch, describe_adapters
 from dlfa_adapters.predict.load import source_languages, task_of
 from dlfa_adapters.predict.predictions import Items, Predicted, Predictions
-from dlfa_adapters.predict.tagger import Tagger
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.tasks import TASKS, Task, get_task
-from dlfa_adapters.tasks.spans import check_iob
 
 logger = logging.getLogger(__name__)
 
@@ -122,24 +121,22 @@ def items_by_language(loaded: Loaded, limit: int | None = None) -> tuple[list[It
     if limit is not None and limit < 1:
         raise ConfigError(f"expected a limit of at least 1, got {limit}.")
     columns = {name: list(loaded.dataset[name]) for name in loaded.dataset.column_names}
+    kind = kind_named(loaded.kind)
+    inputs, gold = kind.inputs(columns), kind.gold(columns)
     rows: dict[str, list[int]] = {}
     without_words = 0
     for i, language in enumerate(columns["language"]):
-        if loaded.kind == "tagging" and not columns["words"][i]:
+        if kind.is_empty(inputs[i]):
             without_words += 1
         else:
             rows.setdefault(language, []).append(i)
     if not rows:
         raise DataError(f"{loaded.source}: expected sentences, but none has a word")
-    if loaded.kind == "tagging":
-        inputs, gold = columns["words"], columns["tags"]
-    else:
-        inputs, gold = list(zip(columns["text"], columns["text_pair"], strict=True)), columns["label"]
     flawed = columns.get("placeholder", [False] * len(gold))
     found = [
         Items(
             language=language,
-            kind="tagging" if loaded.kind == "tagging" else "classification",
+            kind=loaded.kind,
             own_ids=language in loaded.own_ids,
             **{
                 name: [values[i] for i in numbers[:limit]]
@@ -168,16 +165,7 @@ def check_fit(items: Sequence[Items], task: Task, source: str) -> None:
             raise DataError(
                 f"{source}: expected data for {task.name}, a {task.kind} task, but this is {language.kind} data"
             )
-    if task.metric == "span_f1":
-        for language in items:
-            check_iob(language.gold)
-    if task.kind == "classification":
-        pairs = {second is not None for language in items for _, second in language.inputs}
-        if len(pairs) == 2:
-            raise DataError(f"{source}: expected only pairs or only single texts, but there are both")
-        if get_task(task.name) is not None and pairs != {task.pair}:
-            expected, came = ("pairs of texts", "single texts") if task.pair else ("single texts", "pairs of texts")
-            raise DataError(f"{source}: expected {expected} for {task.name}, but these are {came}")
+    kind_of_task(task).check_fit(items, task, source)
     there = {label for language in items for label in language.gold_labels}
     if not there & set(task.labels):
         raise DataError(
@@ -187,7 +175,7 @@ def check_fit(items: Sequence[Items], task: Task, source: str) -> None:
 
 
 def predict(
-    model: Tagger | Classifier,
+    model: Predictor,
     items: Sequence[Items],
     progress: Progress | None = None,
     on_language: Callable[[str], None] | None = None,
@@ -214,13 +202,10 @@ def predict(
         step = count_items(
             len(language.gold), total, lambda done, total: progress and progress("Predicting", done, total)
         )
-        if language.kind == "tagging":
-            predicted: list[Any] = cast(Tagger, model).predict(language.inputs, on_progress=step)
-        else:
-            predicted = cast(Classifier, model).predict(*language.texts(), on_progress=step)
+        predicted, told = model.answer(language.inputs, step)
         step(len(language.gold))
         logger.info("Predicted %s: %d items", language.language, len(language.gold))
-        counts = {} if model.counts is None else asdict(model.counts)
+        counts = {} if told is None else asdict(told)
         for told_elsewhere in ("words_total", "items_total"):
             counts.pop(told_elsewhere, None)
         found.append(Predicted(**vars(language), predicted=predicted, counts=counts))

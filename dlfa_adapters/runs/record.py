@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.tasks import Task
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def run_record(
     return {
         "task": task.name,
         "labels": list(task.labels),
-        **({"pair": task.pair} if task.kind == "classification" else {}),
+        **kind_of_task(task).record(task),
         "encoder": dict(encoder),
         "head": {"name": task.name, **{key: head[key] for key in HEAD_OPTIONS if key in head}},
         "windows": dict(windows),

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from dlfa_adapters.ground.running import Progress
+from dlfa_adapters.kinds import kind_of_task, scores_for
+from dlfa_adapters.kinds.metric import CountedScore, unknown_labels
 from dlfa_adapters.predict.predictions import Predicted, Predictions
 from dlfa_adapters.predict.run import predict_run
 from dlfa_adapters.runs import Run, read_run
-from dlfa_adapters.scores.counts import CountedScore, scores_for
 from dlfa_adapters.scores.families import family_of
 from dlfa_adapters.scores.groups import groups
 from dlfa_adapters.scores.intervals import Estimate
-from dlfa_adapters.scores.metrics import metrics_for
-from dlfa_adapters.scores.metrics.counts import unknown_labels
 from dlfa_adapters.scores.report import LanguageReport, MeanReport, Report, Table
 from dlfa_adapters.scores.resample import RESAMPLES, Scored, resample_scores
 from dlfa_adapters.scores.saved import check_evaluation_place, default_folder, save_evaluation
@@ -150,12 +149,11 @@ def _table(
 
 
 def _language(language: Predicted, task: Task, estimates: dict[str, Estimate], is_source: bool) -> LanguageReport:
-    details = {}
-    for metric in metrics_for(task):
+    kind, details = kind_of_task(task), {}
+    for metric in kind.metrics(task):
         result = metric.compute(predictions=language.predicted, references=language.gold)
         result.pop("unknown_gold_labels", None)
         details[metric.main_score] = result
-    tagging = language.kind == "tagging"
     family, branch = family_of(language.language) or (None, None)
     return LanguageReport(
         language=language.language,
@@ -163,8 +161,8 @@ def _language(language: Predicted, task: Task, estimates: dict[str, Estimate], i
         branch=branch,
         is_source=is_source,
         items=len(language.gold),
-        words_total=language.total if tagging else None,
-        words_scored=sum(map(len, language.predicted)) if tagging else None,
+        words_total=language.total if kind.of_words else None,
+        words_scored=sum(kind.sizes(language.predicted)) if kind.of_words else None,
         support=next(iter(details.values()))["support"],
         scores=estimates,
         counts=language.counts,

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dlfa_adapters.kinds.metric import mean_of_defined
+
 LEVEL = 0.95
 ROUNDING = 1e-12
 """What sums of the same fractions in another order differ by at most: no difference, and no other deviation."""
@@ -193,13 +195,6 @@ def simultaneous(observed: Sequence[float], samples: Sequence[np.ndarray]) -> li
         p = (1 + int((deviations >= size * (1 - ROUNDING)).sum())) / (1 + len(deviations))
         found.append((float(difference - margin[k]), float(difference + margin[k]), p))
     return found
-
-
-def mean_of_defined(values: np.ndarray) -> np.ndarray:
-    """The mean over the last axis of what is not NaN; NaN where nothing is."""
-    defined = ~np.isnan(values)
-    total, number = np.where(defined, values, 0.0).sum(-1), defined.sum(-1)
-    return np.divide(total, number, out=np.full(np.shape(total), np.nan), where=number != 0)
 
 
 def few_items(sizes: Iterable[tuple[str, int]]) -> list[str]:

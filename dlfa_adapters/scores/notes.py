@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from dlfa_adapters.data.assemble import left_out
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
+from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.scores.compare import Comparison
 from dlfa_adapters.scores.intervals import LEVEL, few_items
 from dlfa_adapters.scores.report import Report
@@ -23,21 +24,7 @@ def _data_notes(report: Report) -> Iterator[str]:
     for row in report.table.languages:
         sizes = {"items": row.items, "words_total": row.words_total or 0, "words_scored": row.words_scored or 0}
         total.update({**sizes, **row.counts})
-    if report.task["kind"] == "tagging":
-        yield f"{total['words_scored']:,} of {total['words_total']:,} words were scored."
-        if total["n_vanished"]:
-            yield f"The tokenizer leaves nothing of {total['n_vanished']:,} words; UNK stands for them."
-        if total["n_unk_only"]:
-            yield f"The tokenizer knows no piece of {total['n_unk_only']:,} words."
-        if total["n_giant"]:
-            yield f"{total['n_giant']:,} words have more pieces than a window; they are scored from their first pieces."
-    else:
-        yield f"{total['items']:,} items were scored."
-        if total["n_truncated"]:
-            yield (
-                f"{total['n_truncated']:,} items are longer than the model was set to take: "
-                f"{total['pieces_dropped']:,} of {total['pieces_total']:,} pieces were cut off."
-            )
+    yield from kind_named(report.task["kind"]).count_notes(total)
     data = report.about.get("data", {})
     if data.get("limit"):
         yield f"Only the first {data['limit']:,} items of each language were taken (limit)."

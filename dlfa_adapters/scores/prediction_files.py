@@ -1,16 +1,16 @@
 """The files of predictions in a saved evaluation: one a language, with its checksum and what its ids are."""
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.readers import Sentence, read_columns, read_lines, write_columns
+from dlfa_adapters.data.readers import read_lines
 from dlfa_adapters.data.readers.base import Notes
 from dlfa_adapters.data.readers.lines import write_lines
 from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.ground.files import sha256_of
+from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.predict.predictions import Predicted
 
 _PLAIN_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
@@ -33,11 +33,11 @@ def write_predicted(folder: Path, languages: Sequence[Predicted]) -> dict[str, d
     names = file_names([language.language for language in languages])
     files: dict[str, dict[str, Any]] = {}
     for language, name in zip(languages, names, strict=True):
-        write, suffix = (_write_tags, "tsv") if language.kind == "tagging" else (_write_labels, "jsonl")
-        path = folder / "predictions" / f"{name}.{suffix}"
-        write(path, language)
+        kind = kind_named(language.kind)
+        path = folder / "predictions" / f"{name}{kind.suffix}"
+        kind.write_predictions(path, language)
         told = {**_named(folder, path), "own_ids": language.own_ids}
-        if language.kind == "tagging" and language.own_ids:
+        if kind.ids_beside and language.own_ids:
             if any("\n" in name or "\r" in name for name in language.ids):
                 told["own_ids"] = False  # cannot stand on a line each
             else:
@@ -60,38 +60,16 @@ def read_predicted(folder: Path, language: str, kind: str, told: dict[str, Any])
     Args:
         folder: The evaluation's folder.
         language: The language.
-        kind: `tagging` or `classification`.
+        kind: Name of the kind of task.
         told: What `write_predicted` gave for it.
 
     Raises:
         RunError: If a file is not what was written.
     """
     path = _unchanged(folder, told)
-    if kind == "tagging":
-        ids = read_lines(_unchanged(folder, told["ids"]), Notes(path)) if "ids" in told else None
-        sentences = read_columns(path, word_column=0, tag_column=2, scheme="IOB2").items
-        columns = [list(zip(*(item.columns or []), strict=True)) for item in sentences]
-        return Predicted(
-            language=language,
-            kind="tagging",
-            ids=[item.id for item in sentences] if ids is None else ids,
-            own_ids=told.get("own_ids"),
-            inputs=[list(words) for words, _, _ in columns],
-            gold=[list(gold) for _, gold, _ in columns],
-            placeholder=[False] * len(sentences),
-            predicted=[list(predicted) for _, _, predicted in columns],
-        )
-    rows = [json.loads(line) for line in read_lines(path, Notes(path))]
-    return Predicted(
-        language=language,
-        kind="classification",
-        ids=[row["id"] for row in rows],
-        own_ids=told.get("own_ids"),
-        inputs=[(row["text"], row["text_pair"]) for row in rows],
-        gold=[row["gold"] for row in rows],
-        placeholder=[row["placeholder"] for row in rows],
-        predicted=[row["label"] for row in rows],
-    )
+    ids = read_lines(_unchanged(folder, told["ids"]), Notes(path)) if "ids" in told else None
+    columns = kind_named(kind).read_predictions(path, ids)
+    return Predicted(language=language, kind=kind, own_ids=told.get("own_ids"), **columns)
 
 
 def file_names(languages: Sequence[str]) -> list[str]:
@@ -106,24 +84,3 @@ def file_names(languages: Sequence[str]) -> list[str]:
 
 def _named(folder: Path, path: Path) -> dict[str, Any]:
     return {"file": path.relative_to(folder).as_posix(), "sha256": sha256_of(path)}
-
-
-def _write_tags(path: Path, language: Predicted) -> None:
-    rows = zip(language.ids, language.inputs, language.gold, language.predicted, strict=True)
-    sentences = [
-        Sentence(words, predicted, name, columns=[list(row) for row in zip(words, gold, predicted, strict=True)])
-        for name, words, gold, predicted in rows
-    ]
-    write_columns(path, sentences)
-
-
-def _write_labels(path: Path, language: Predicted) -> None:
-    rows = zip(language.ids, language.inputs, language.predicted, language.gold, language.placeholder, strict=True)
-    names = ("id", "language", "text", "text_pair", "label", "gold", "placeholder")
-    write_lines(
-        path,
-        [
-            json.dumps(dict(zip(names, (id_, language.language, *texts, *rest), strict=True)), ensure_ascii=False)
-            for id_, texts, *rest in rows
-        ],
-    )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from dlfa_adapters.kinds.registry import SCORED
 from dlfa_adapters.scores.compare import Comparison, DifferenceRow
 from dlfa_adapters.scores.intervals import LEVEL, Difference, Estimate
 from dlfa_adapters.scores.notes import comparison_notes, notes
@@ -99,8 +100,8 @@ def with_ends(value: float | None, low: float | None, high: float | None, sign: 
 
 
 def _tables(report: Report, table: Table, title: str, heading: str = "") -> list[TextTable]:
-    unit = ["sentences", "words"] if report.task["kind"] == "tagging" else ["items"]
-    support = ["support"] * (report.task["metric"] == "span_f1")
+    kind = SCORED[report.task["kind"], report.task["metric"]]
+    support = ["support"] * kind.shows_support
     languages = [
         [
             row.language,
@@ -113,7 +114,7 @@ def _tables(report: Report, table: Table, title: str, heading: str = "") -> list
     ]
     means = [[mean.title, str(len(mean.languages)), *_estimates(report, mean.scores)] for mean in table.means]
     return [
-        TextTable(["", *unit, *support, *report.titles.values()], languages, title, heading),
+        TextTable(["", *kind.units, *support, *report.titles.values()], languages, title, heading),
         TextTable(["mean over", "languages", *report.titles.values()], means),
     ]
 

@@ -10,19 +10,17 @@ two files that have nothing to do with each other, are found out by the gold lab
 Where items are drawn together that are no translations, the interval is as wide as it would be otherwise.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.predict.predictions import Items
 from dlfa_adapters.tasks import Task
 
 AGREEMENT = 0.9
 """Translations have the same gold label at least as often as this."""
-_PUD = re.compile(r"[nw]\d{8}")  # `sent_id` of PUD: news or Wikipedia, document, sentence
-_ID_NAMES = {"topic": "index_id", "xnli": "pairID"}  # what the data set of a task calls its ids
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +88,8 @@ def find_translations(languages: Sequence[Items], task: Task) -> Translations | 
     times = Counter(key for found in keys.values() for key in set(found) if key is not None)
     shared = {key for key, number in times.items() if number > 1}
     untold = any(each.own_ids is None for each in languages)
-    if not shared or not _labels_agree(languages, keys, shared):
-        return _apart(languages, untold and languages[0].kind == "tagging")
+    if not shared or (kind_named(task.kind).shares_gold and not _labels_agree(languages, keys, shared)):
+        return _apart(languages, untold and kind_named(task.kind).ids_beside)
     joined = {name: [key if key in shared else None for key in found] for name, found in keys.items()}
     alone = sum(key is None for found in joined.values() for key in found)
     by = " and ".join(dict.fromkeys(_names(languages, task, joined)))
@@ -109,15 +107,12 @@ def _keys(items: Items, task: Task) -> list[str | None]:
     """What each item would share with its translations."""
     if items.own_ids is False:
         return [f"place {name}" if task.parallel else None for name in items.ids]
-    if items.kind == "tagging" and not task.parallel:
-        return [f"id {name}" if _PUD.fullmatch(name) else None for name in items.ids]
-    return [f"id {name}" for name in items.ids]
+    tells = kind_named(task.kind).tells_translations
+    return [f"id {name}" if task.parallel or tells(name) else None for name in items.ids]
 
 
 def _labels_agree(languages: Sequence[Items], keys: Mapping[str, list[str | None]], shared: set[str]) -> bool:
-    """Whether texts that share a key share the label too; tags of words say nothing."""
-    if languages[0].kind == "tagging":
-        return True
+    """Whether texts that share a key share the label too."""
     first: dict[str, str] = {}
     same = compared = 0
     for each in languages:
@@ -137,7 +132,7 @@ def _names(languages: Sequence[Items], task: Task, keys: Mapping[str, list[str |
             if each.own_ids is False:
                 yield "place in the file"
             else:
-                yield "sent_id" if each.kind == "tagging" else _ID_NAMES.get(task.name, "id")
+                yield kind_named(task.kind).id_name(task)
 
 
 def _apart(languages: Sequence[Items], without_ids: bool) -> Translations:

@@ -16,12 +16,12 @@ from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.files import remove_drafts_of
 from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
+from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.features import as_sentences, steps_of
 from dlfa_adapters.learning.frozen import HeadSpec, TaggedStates, TrainedHead, train_heads
 from dlfa_adapters.learning.frozen.checkpoint import before
 from dlfa_adapters.learning.frozen.kept import Epoch
 from dlfa_adapters.learning.frozen.optimizer import Rate
-from dlfa_adapters.learning.frozen.scores import scorer_for
 from dlfa_adapters.learning.frozen.stacks import all_layers
 from dlfa_adapters.learning.rate_choice import Attempt, Pair, pairs
 from dlfa_adapters.sweeps.asked import STATES, TRAININGS
@@ -79,7 +79,7 @@ def frozen_sweep(
             data.pop("train"),
             data.pop("dev"),
             prepared.task.labels,
-            scorer_for(prepared.task),
+            kind_of_task(prepared.task).scorer(),
             **steps_of(prepared.settings),
             rates=[_rate(prepared, job.rates) for job in jobs],
             watch={name.removeprefix("target-"): states for name, states in data.items()},
@@ -158,7 +158,7 @@ def _try(
         data["train"],
         data["dev"],
         prepared.task.labels,
-        scorer_for(prepared.task),
+        kind_of_task(prepared.task).scorer(),
         **steps_of(prepared.settings),
         rates=[_rate(prepared, job.rates) for job in jobs],
         checkpoint=_checkpoint(prepared, jobs, folder),

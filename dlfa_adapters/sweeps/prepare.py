@@ -8,8 +8,9 @@ from dlfa_adapters.data.reading import AS_FOUND, Reading
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.encoders import Encoder, load_encoder
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.data_notes import data_notes
-from dlfa_adapters.learning.dataset import Examples, TaggedExamples, TextExamples, make_examples
+from dlfa_adapters.learning.dataset import examples_of, make_examples
 from dlfa_adapters.learning.early import default_source
 from dlfa_adapters.learning.features import spec_of
 from dlfa_adapters.learning.frozen import HeadSpec
@@ -156,7 +157,7 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
         specs=_specs(request, task, settings, encoder.model.config.num_hidden_layers),
         train=make_examples(task, rows.dataset, encoder.tokenizer, settings),
         dev=make_examples(task, dev_rows.dataset, encoder.tokenizer, settings),
-        targets={each.language: _examples(task, each, encoder.tokenizer, settings) for each in items},
+        targets={x.language: examples_of(task, x.inputs, x.gold, encoder.tokenizer, settings) for x in items},
         sources=list(dict.fromkeys(rows.dataset["language"])),
         data=data,
         out=out,
@@ -183,12 +184,6 @@ def _targets(request: Request, task: Task, source: Source) -> tuple[list[Items],
         **({"remarks": remarks} if (remarks := loaded.remarks()) else {}),
     }
     return items, described, loaded.taken
-
-
-def _examples(task: Task, items: Items, tokenizer: Any, settings: Settings) -> Examples:
-    if task.kind == "tagging":
-        return TaggedExamples(task, tokenizer, items.inputs, items.gold, settings)
-    return TextExamples(task, tokenizer, *items.texts(), items.gold, settings)
 
 
 def _specs(request: Request, task: Task, settings: Settings, num_layers: int) -> list[HeadSpec]:

@@ -22,6 +22,7 @@ from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.ground.files import write_json, write_whole
 from dlfa_adapters.ground.folders import mark, remove_drafts
 from dlfa_adapters.ground.packages import versions
+from dlfa_adapters.kinds import kind_of_task, metrics_for
 from dlfa_adapters.learning.finish import language_names, windows_of
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.frozen.export import add_trained_head
@@ -30,7 +31,6 @@ from dlfa_adapters.runs import Run, write_run
 from dlfa_adapters.runs.folder import check_run_place
 from dlfa_adapters.runs.lifecycle import remove_training
 from dlfa_adapters.runs.record import run_record
-from dlfa_adapters.scores.metrics import metrics_for
 from dlfa_adapters.sweeps.asked import BEST, PLAN, TRAININGS, sweep_work
 from dlfa_adapters.sweeps.frozen import trained_head
 from dlfa_adapters.sweeps.prepare import Prepared
@@ -112,7 +112,7 @@ def save_head(prepared: Prepared, result: SweepResult, row: SweepRow, out: Path)
     task, settings, model = prepared.task, prepared.settings, prepared.encoder.model
     head = trained_head(prepared, row)
     encoder = prepared.encoder.describe()
-    add_trained_head(model, task.name, head, task.labels, head_type=task.kind)
+    add_trained_head(model, task.name, head, task.labels, head_type=kind_of_task(task).head_types[0])
     config = run_record(
         task,
         encoder=encoder,

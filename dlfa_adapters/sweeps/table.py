@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dlfa_adapters.ground.errors import RunError
+from dlfa_adapters.kinds import scores_for
 from dlfa_adapters.learning.rate_choice import UNKNOWN, Choice
-from dlfa_adapters.scores.counts import scores_for
 from dlfa_adapters.scores.groups import Group, groups
 from dlfa_adapters.scores.intervals import Difference, Estimate, differences
 from dlfa_adapters.scores.resample import RESAMPLES, Scored, resample_scores

@@ -1,16 +1,23 @@
-"""The tasks known by name. A new one is a file beside these and a place in `TASKS`, or a call of `register_task`."""
+"""The tasks known by name. A new one is an entry in `TASKS`, or a call of `register_task`."""
 
-from dlfa_adapters.tasks.base import Task, TaskKind
-from dlfa_adapters.tasks.generic import classification_task, is_span_task, labels_in_order, tagging_task
-from dlfa_adapters.tasks.ner import NER
-from dlfa_adapters.tasks.pawsx import PAWSX
-from dlfa_adapters.tasks.pos import POS
-from dlfa_adapters.tasks.registry import TASKS, get_task, register_task
-from dlfa_adapters.tasks.sentiment import SENTIMENT
-from dlfa_adapters.tasks.topic import TOPIC
-from dlfa_adapters.tasks.xnli import XNLI
+from dlfa_adapters.tasks.labels import classification_task, is_span_task, labels_in_order, tagging_task
+from dlfa_adapters.tasks.task import (
+    KINDS,
+    NER,
+    PAWSX,
+    POS,
+    SENTIMENT,
+    TASKS,
+    TOPIC,
+    XNLI,
+    KindOfTask,
+    Task,
+    get_task,
+    register_task,
+)
 
 __all__ = [
+    "KINDS",
     "NER",
     "PAWSX",
     "POS",
@@ -18,8 +25,8 @@ __all__ = [
     "TASKS",
     "TOPIC",
     "XNLI",
+    "KindOfTask",
     "Task",
-    "TaskKind",
     "classification_task",
     "get_task",
     "is_span_task",

@@ -5,7 +5,7 @@ from typing import Any
 
 from dlfa_adapters.fusion import FUSIONS, check_fuse_layer
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.tasks.base import Task
+from dlfa_adapters.tasks import Task
 
 logger = logging.getLogger(__name__)
 

@@ -1,20 +1,24 @@
 """A head of adapters as a plain Transformers model, and back, without changing a logit."""
 
 import copy
+import inspect
 from typing import Any
 
 import torch
 from adapters import AutoAdapterModel, LoRAConfig
+from adapters.heads.model_mixin import MODEL_HEAD_MAP
 from adapters.methods.lora import LoRALayer
 
 from dlfa_adapters.encoders.plain import plain_encoder
 from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError
 from dlfa_adapters.heads import DLFAHead, DLFAHeadsMixin, register
-from dlfa_adapters.models import DLFAConfig, DLFAForSequenceClassification, DLFAForTokenClassification
+from dlfa_adapters.kinds import kind_named, kind_of_head
+from dlfa_adapters.kinds.loss import REGRESSION, SINGLE
+from dlfa_adapters.models import DLFAConfig
 from dlfa_adapters.models.base import DLFAPreTrainedModel
-from dlfa_adapters.models.loss import MULTI, REGRESSION, SINGLE
+from dlfa_adapters.models.lora import CLASSES
 from dlfa_adapters.models.merge import probe_scores
-from dlfa_adapters.tasks import get_task
+from dlfa_adapters.tasks import KINDS, get_task
 
 OPTIONS = (
     "fuse_layer", "fusion", "reduction", "branches", "gate", "norm", "init", "mask_padding",
@@ -39,6 +43,11 @@ def to_plain(model: Any, head_name: str) -> DLFAPreTrainedModel:
         RunError: If the scores are not the same.
     """
     head = _head(model, head_name)
+    kind = kind_of_head(head.inner_head_type)
+    if kind is None or head.inner_head_type not in kind.plain_heads:
+        raise ConfigError(
+            f"Head {head_name!r} is for {head.inner_head_type}; there are plain models for {' and '.join(KINDS)}."
+        )
     _refuse_adapters(model)
     options = head.config
     labels = {id_: name for name, id_ in (options.get("label2id") or {}).items()}
@@ -46,7 +55,7 @@ def to_plain(model: Any, head_name: str) -> DLFAPreTrainedModel:
     config = DLFAConfig(
         copy.deepcopy(model.config),
         **{name: options[name] for name in OPTIONS},
-        pooling=options["pooling"] if head.inner_head_type == "tagging" else "first",
+        pooling="first" if kind.pools_states else options["pooling"],
         classifier_layers=options["layers"],
         classifier_activation=options["activation_function"],
         classifier_bias=options.get("bias", True),
@@ -54,9 +63,9 @@ def to_plain(model: Any, head_name: str) -> DLFAPreTrainedModel:
         task=task.name if task else head_name,
         encoder_name=model.name_or_path or None,
         id2label=labels,
-        problem_type=_problem(head),
+        problem_type=_problem(head, kind.plain_heads[head.inner_head_type]),
     )
-    cls = DLFAForTokenClassification if head.inner_head_type == "tagging" else DLFAForSequenceClassification
+    cls = CLASSES[kind.plain_class]
     plain: DLFAPreTrainedModel = cls._around(config, plain_encoder(model))
     plain.classifier.load_state_dict(renamed(head.state_dict(), "inner.", "out."))
     _compare(plain, model, head_name)
@@ -78,17 +87,19 @@ def to_adapters(model: DLFAPreTrainedModel, head_name: str) -> Any:
         ConfigError: If a head of adapters cannot do the same: with `pooling` other than `first` in classification, or
             a tagging classifier without bias.
     """
-    config = model.config
-    if model.kind == "classification" and config.pooling != "first":
+    config, kind = model.config, kind_named(model.kind)
+    heads = [head_type for head_type, problem in kind.plain_heads.items() if problem == config.problem_type]
+    head_type = heads[0] if heads else kind.head_types[0]
+    if kind.pools_states and config.pooling != "first":
         raise ConfigError(f"A head of adapters reads the first token, but this model has pooling={config.pooling!r}.")
-    if model.kind == "tagging" and not config.classifier_bias:
-        raise ConfigError("A tagging head of adapters has a bias, but this model has classifier_bias=False.")
+    has_option = "bias" in inspect.signature(MODEL_HEAD_MAP[head_type]).parameters
+    if not has_option and not config.classifier_bias:
+        raise ConfigError(f"A {head_type} head of adapters has a bias, but this model has classifier_bias=False.")
     adapter_model = _adapter_model(model)
-    multi = model.kind == "classification" and config.problem_type == MULTI
-    bias = {"bias": config.classifier_bias} if model.kind == "classification" else {}
+    bias = {"bias": config.classifier_bias} if has_option else {}
     adapter_model.add_dlfa_head(
         head_name,
-        head_type="multilabel_classification" if multi else model.kind,
+        head_type=head_type,
         id2label=config.id2label,
         pooling=config.pooling,
         layers=config.classifier_layers,
@@ -126,10 +137,6 @@ def _head(model: Any, head_name: str) -> DLFAHead:
     if not isinstance(head, DLFAHead):
         names = ", ".join(name for name, found in heads.items() if isinstance(found, DLFAHead)) or "none"
         raise ConfigError(f"This model has no DLFA head {head_name!r}; it has {names}.")
-    if head.inner_head_type not in ("tagging", "classification", "multilabel_classification"):
-        raise ConfigError(
-            f"Head {head_name!r} is for {head.inner_head_type}; there are plain models for tagging and classification."
-        )
     return head
 
 
@@ -145,12 +152,9 @@ def _refuse_adapters(model: Any) -> None:
         )
 
 
-def _problem(head: DLFAHead) -> str | None:
-    if head.inner_head_type == "tagging":
-        return None
-    if head.inner_head_type == "multilabel_classification":
-        return MULTI
-    return REGRESSION if head.config["num_labels"] == 1 else SINGLE
+def _problem(head: DLFAHead, problem: str | None) -> str | None:
+    """What Transformers calls the problem: a number, where a head gives one label an item and has but one."""
+    return REGRESSION if problem == SINGLE and head.config["num_labels"] == 1 else problem
 
 
 def _adapter_model(model: DLFAPreTrainedModel) -> Any:

@@ -7,15 +7,19 @@ import datasets
 import pytest
 
 from dlfa_adapters.data import hub
-from dlfa_adapters.data.assemble import CLASSIFICATION_FEATURES, TAGGING_FEATURES
 from dlfa_adapters.data.sources import load_data, load_source
 from dlfa_adapters.ground.errors import ConfigError, DataError
+from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.tasks import get_task
 
 PAWSX = (
     "id\tsentence1\tsentence2\tlabel\n1\tA b .\tNS\t0\n2\t\t\t0\n3\tA b .\t\t1\n4\tNS\tNS\t1\n"
     "5\tNS is short .\tNS means no .\t1\n6\tA b .\tB a .\t1\n"
 )
+
+
+def features(kind):
+    return {**dict.fromkeys(("id", "language"), datasets.Value("string")), **kind_named(kind).features()}
 
 
 def put(tmp_path, name, text):
@@ -28,7 +32,7 @@ def put(tmp_path, name, text):
 def test_file_becomes_a_dataset_with_the_common_columns(tmp_path):
     path = put(tmp_path, "panx/test-de.tsv", "Bonn\tB-LOC\nam\tO\nRhein\tB-LOC\n\nAnna\tB-PER\n")
     data = load_data(path, task="ner")
-    assert data.features == TAGGING_FEATURES
+    assert data.features == features("tagging")
     assert data.to_list() == [
         {"id": "0", "language": "de", "words": ["Bonn", "am", "Rhein"], "tags": ["B-LOC", "O", "B-LOC"]},
         {"id": "1", "language": "de", "words": ["Anna"], "tags": ["B-PER"]},
@@ -110,7 +114,7 @@ def test_c11_training_leaves_placeholders_out_and_counts_them(tmp_path):
 
 def test_c11_tests_keep_the_official_number_of_rows(tmp_path):
     data = load_data(put(tmp_path, "de/test_2k.tsv", PAWSX), task="pawsx", split="test")
-    assert data.features == CLASSIFICATION_FEATURES
+    assert data.features == features("classification")
     assert data["id"][:] == ["1", "2", "3", "4", "5", "6"]
     assert data["placeholder"][:] == [True, True, True, True, False, False]
     assert set(data["language"]) == {"de"}
@@ -265,7 +269,7 @@ def test_hub_panx(calls):
         (("google/xtreme", "PAN-X.de"), {"split": "validation"}),
         (("google/xtreme", "PAN-X.af"), {"split": "validation"}),
     ]
-    assert data.features == TAGGING_FEATURES
+    assert data.features == features("tagging")
     assert [(row["language"], row["words"], row["tags"]) for row in data] == [
         ("de", ["Bonn", "am"], ["B-LOC", "O"]),
         ("af", ["Bonn", "am"], ["B-LOC", "O"]),

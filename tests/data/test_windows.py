@@ -10,7 +10,7 @@ from dlfa_adapters.data import windows as windows_module
 from dlfa_adapters.data.pooling import collect_words
 from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.scores.metrics import SpanF1
+from dlfa_adapters.kinds import SpanF1
 
 from .tiny_tokenizers import FAMILIES, WORDPIECE_VOCAB, wordpiece
 

@@ -13,7 +13,8 @@ import pytest
 import torch
 from transformers import Trainer, TrainingArguments
 
-from dlfa_adapters.heads.loss import items_in, share_of_batch
+from dlfa_adapters.kinds import kind_of_head
+from dlfa_adapters.kinds.loss import share_of_batch
 
 datasets.disable_progress_bars()
 LENGTHS = (2, 9, 3, 1, 7, 4, 1, 8)
@@ -132,6 +133,10 @@ def test_a_share_by_hand():
 
 def test_items_are_those_of_the_stock_loss():
     labels = torch.tensor([[0, 1, -100], [2, 2, 2]])
+
+    def items_in(head_type, *given):
+        return kind_of_head(head_type).items_in_loss(head_type, *given)
+
     assert items_in("tagging", 3, labels, torch.tensor([[1, 1, 1], [1, 1, 0]])) == 4
     assert items_in("tagging", 3, labels, None) == 5
     assert items_in("classification", 3, labels[:, 0], None) == 2

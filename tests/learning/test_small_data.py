@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning import plateau, resume_training
-from dlfa_adapters.learning.dataset import Examples
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.learning.steps import MOST_EVALUATIONS, epochs_between, least_steps
 from dlfa_adapters.runs.lifecycle import has_plan

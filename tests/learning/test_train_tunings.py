@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from dlfa_adapters.ground.errors import RunError
+from dlfa_adapters.kinds import metrics_for
 from dlfa_adapters.predict.load import load_run
-from dlfa_adapters.scores.metrics import metrics_for
 from dlfa_adapters.tuning import TUNINGS, trainable_share
 
 TASKS = ("ner", "pos", "xnli", "mood")

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.models.loss import mean_loss
+from dlfa_adapters.kinds.loss import mean_loss
 
 
 def test_states_only_for_those_who_ask(tagger, pieces):

@@ -10,20 +10,20 @@ class FakeTagger:
     """Says what `answer` says for each sentence of words; or, given gold data, the gold."""
 
     def __init__(self, answer, labels=NER.labels, counts=None):
-        self.answer, self.labels, self.counts = answer, list(labels), counts
+        self.says, self.labels, self.counts = answer, list(labels), counts
 
-    def predict(self, sentences, *, on_progress=None):
+    def answer(self, sentences, on_progress=None):
         if on_progress is not None:
             on_progress(2 * len(sentences) + 1)  # more windows than sentences
-        return [self.answer(words) for words in sentences]
+        return [self.says(words) for words in sentences], self.counts
 
 
 class FakeClassifier:
     def __init__(self, answer, labels, counts=None):
-        self.answer, self.labels, self.counts = answer, list(labels), counts
+        self.says, self.labels, self.counts = answer, list(labels), counts
 
-    def predict(self, texts, text_pairs=None, *, on_progress=None):
-        return [self.answer(*pair) for pair in zip(texts, text_pairs or [None] * len(texts), strict=True)]
+    def answer(self, texts, on_progress=None):
+        return [self.says(*pair) for pair in texts], self.counts
 
 
 def oracle(data, first=None):

@@ -14,9 +14,9 @@ from dlfa_adapters.data.sources import load_data
 from dlfa_adapters.demo import TASTE
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.errors import RunError
-from dlfa_adapters.predict.classifier import Classifier
+from dlfa_adapters.kinds.classification.classifier import Classifier
+from dlfa_adapters.kinds.tagging.tagger import Tagger
 from dlfa_adapters.predict.load import load_run, load_tagger
-from dlfa_adapters.predict.tagger import Tagger
 from dlfa_adapters.runs import write_run
 from dlfa_adapters.tasks import TASKS
 from dlfa_cli.main import app, main

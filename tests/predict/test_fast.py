@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.kinds.encoded import Encoded
+from dlfa_adapters.kinds.predictor import batch_logits
 from dlfa_adapters.learning import train
-from dlfa_adapters.predict.batches import batch_logits
 from dlfa_adapters.predict.fast import cast, load_fast
 from dlfa_adapters.predict.load import load_run
 
@@ -103,8 +104,12 @@ def test_refusals(run, tiny_folder, tmp_path):
 def test_batches_hold_every_item_once_within_the_budget(run):
     tagger = load_run(run)
     windows = [type("Row", (), {"input_ids": [5] * n}) for n in (3, 9, 1, 9, 4)]
+
+    class Rows(Encoded):
+        rows, collect, labelled = windows, None, None
+
     seen, done = [], []
-    for batch, logits in batch_logits(tagger.model, windows, 0, 20, done.append):
+    for batch, logits in batch_logits(tagger.model, Rows(), 0, 20, done.append):
         assert logits.shape[:2] == (len(batch), max(len(windows[i].input_ids) for i in batch))
         assert logits.shape[0] * logits.shape[1] <= 20
         seen += batch

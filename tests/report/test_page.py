@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.kinds import SpanF1
 from dlfa_adapters.report import report_page, write_report
 from dlfa_adapters.report.page import render_page
 from dlfa_adapters.scores.evaluate import build_report
-from dlfa_adapters.scores.metrics import SpanF1
 from dlfa_adapters.scores.report import Report
 from dlfa_adapters.scores.saved import read_report
 from dlfa_adapters.scores.show import percent

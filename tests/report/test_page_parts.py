@@ -2,19 +2,10 @@
 
 import pytest
 
+from dlfa_adapters.kinds.shown import Segment, direction, join_words, text_line
+from dlfa_adapters.kinds.tagging.output import span_lines, tag_line
 from dlfa_adapters.report.charts import line_chart
-from dlfa_adapters.report.examples import (
-    RIGHT,
-    WRONG,
-    Segment,
-    direction,
-    examples_of,
-    join_words,
-    shown,
-    span_lines,
-    tag_line,
-    text_line,
-)
+from dlfa_adapters.report.examples import RIGHT, WRONG, examples_of, shown
 from dlfa_adapters.scores.intervals import Estimate
 from dlfa_adapters.tasks import NER
 from tests.predict.fakes import FakeTagger, ask, tagged

@@ -15,8 +15,7 @@ from dlfa_adapters.scores.report import Report
 from dlfa_adapters.scores.resample import resample_languages
 from dlfa_adapters.scores.saved import REPORT, read_evaluation, read_report, save_evaluation
 from dlfa_adapters.scores.translations import EARLIER, find_translations
-from dlfa_adapters.tasks import NER, PAWSX, POS, TOPIC, XNLI
-from dlfa_adapters.tasks.generic import classification_task
+from dlfa_adapters.tasks import NER, PAWSX, POS, TOPIC, XNLI, classification_task
 from tests.predict.fakes import FakeClassifier, FakeTagger, ask
 
 TOPICS = TOPIC.labels

@@ -7,6 +7,7 @@ from safetensors.torch import load_file
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dlfa_adapters.data.sampler import SameLengthSampler
+from dlfa_adapters.kinds.tagging.tagger import Tagger
 from dlfa_adapters.learning import train
 from dlfa_adapters.learning.ensemble.data import DeviceRows, Questions, in_precision
 from dlfa_adapters.learning.ensemble.ensemble import start_ensemble
@@ -14,7 +15,6 @@ from dlfa_adapters.learning.ensemble.training import EnsembleOptimizer, Rates, t
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.rate_choice import Pair
 from dlfa_adapters.predict.load import load_run
-from dlfa_adapters.predict.tagger import Tagger
 
 CPU = torch.device("cpu")
 
@@ -182,16 +182,16 @@ def test_one_that_diverges_takes_nobody_along(sweep, together):
 
 @pytest.mark.parametrize("pooling", ["first", "last", "mean"])
 def test_words_are_read_where_the_examples_say(pooling, sweep):
-    from dlfa_adapters.learning.dataset import Collator, TaggedExamples
+    from dlfa_adapters.learning.dataset import examples_of
     from dlfa_adapters.learning.settings import make_settings
 
     words, tags = map(list, zip(*DEV, strict=True))
     settings = make_settings(pooling=pooling, max_length=32, context=8)
-    examples = TaggedExamples(sweep.task, sweep.encoder.tokenizer, words, tags, settings)
+    examples = examples_of(sweep.task, words, tags, sweep.encoder.tokenizer, settings)
     table = torch.randn(3, 100, len(sweep.task.labels), generator=torch.Generator().manual_seed(1))
     answers = Questions(examples, 0, CPU).ask(3, lambda batch: table[:, batch.ids.flatten()], "fp32")
     for member in range(3):
-        expected = examples.predictions(table[member, Collator(0)(examples.rows)["input_ids"]])
+        expected = examples.predictions(table[member, examples.collator(0)(examples.rows)["input_ids"]])
         assert [sweep.task.labels[i] for i in answers[member].tolist()] == [tag for tags in expected for tag in tags]
 
 

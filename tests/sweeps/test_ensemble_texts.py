@@ -2,7 +2,8 @@
 
 import torch
 
-from dlfa_adapters.learning.dataset import Collator, Row, TextExamples
+from dlfa_adapters.kinds.encoded import Row
+from dlfa_adapters.learning.dataset import examples_of
 from dlfa_adapters.learning.ensemble.data import DeviceRows, Questions
 from dlfa_adapters.learning.ensemble.ensemble import start_ensemble
 from dlfa_adapters.learning.frozen import HeadSpec
@@ -17,10 +18,8 @@ def test_losses_and_answers_are_those_of_the_model(tiny_folder):
 
     encoder = load_encoder(str(tiny_folder))
     labels = ["entailment", "neutral", "contradiction", "neutral"]
-    examples = TextExamples(
-        XNLI, encoder.tokenizer, ["Anna met Bob", "far", "Rome fell", "a"], ["Bob", "New York", "b c", "Q"], labels,
-        make_settings(),
-    )  # fmt: skip
+    pairs = [("Anna met Bob", "Bob"), ("far", "New York"), ("Rome fell", "b c"), ("a", "Q")]
+    examples = examples_of(XNLI, pairs, labels, encoder.tokenizer, make_settings())
     examples.rows = [
         Row(row.input_ids, [i % 2 for i, _ in enumerate(row.input_ids)], row.labels) for row in examples.rows
     ]
@@ -29,7 +28,7 @@ def test_losses_and_answers_are_those_of_the_model(tiny_folder):
     [batch] = DeviceRows(examples.rows, 0, CPU).batches([range(4)])
     questions = Questions(examples, 0, CPU)
     answers = questions.ask(2, lambda batch: ensemble.logits(batch, training=False), "fp32")
-    inputs = Collator(0)(examples.rows)
+    inputs = examples.collator(0)(examples.rows)
     for member, spec in enumerate(specs):
         torch.manual_seed(spec.seed)
         encoder.model.add_dlfa_head(

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError, RunError
+from dlfa_adapters.kinds import scores_for
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.predict.run import predict_run
-from dlfa_adapters.scores.counts import scores_for
 from dlfa_adapters.sweeps import make_table, run_sweep
 from dlfa_adapters.sweeps.prepare import Request, prepare_sweep
 from dlfa_adapters.sweeps.saved import read_rows

@@ -5,12 +5,18 @@ file, line, what was expected and what came. Not strict (`dlfa data check`): eve
 goes on, so that all problems of a file are known at once. Nothing is ever left out without being counted.
 """
 
+from abc import abstractmethod
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from dlfa_adapters.ground.errors import DataError
+from dlfa_adapters.tasks import KindOfTask, Task
+
+if TYPE_CHECKING:
+    import datasets
 
 Item = TypeVar("Item")
 
@@ -190,3 +196,52 @@ def counted(number: int, what: str) -> str:
 def shown(text: str) -> str:
     """A piece of a file for an error text: quoted, escaped and short."""
     return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
+class KindOfData(KindOfTask):
+    """What data ask of a kind of task; `dlfa_adapters.kinds.Kind` has all that a kind is.
+
+    Attributes:
+        item: Class of the items of readers that such tasks take.
+        of_words: Whether an item is a sentence of words rather than a text.
+        unit: What an item of a file is called: `sentences` or `examples`.
+        format: Format of a file of which nothing else is known than that it is for such a task.
+        metrics_in_words: What metrics are called, where it is not their name.
+    """
+
+    item: ClassVar[type]
+    of_words: ClassVar[bool]
+    unit: ClassVar[str]
+    format: ClassVar[str]
+    metrics_in_words: ClassVar[Mapping[str, str]] = {}
+
+    @abstractmethod
+    def features(self) -> "datasets.Features":
+        """The columns of a dataset beside `id` and `language`."""
+
+    @abstractmethod
+    def usable(
+        self, rows: list[tuple[str, Any]], task: Task | None, split: str, notes: Notes
+    ) -> tuple[list[tuple[str, Any]], Counter[str]]:
+        """Leave out what a split cannot use, and count labels.
+
+        Args:
+            rows: Language and item.
+            task: The task, where it is a known one.
+            split: `train`, `dev` or `test`.
+            notes: What the readers noted; added to.
+
+        Returns:
+            Rows, and how often each label occurs.
+
+        Raises:
+            DataError: If an item has no gold.
+        """
+
+    @abstractmethod
+    def columns(self, items: Sequence[Any]) -> dict[str, list[Any]]:
+        """The values of the columns of `features`."""
+
+    @abstractmethod
+    def to_learn(self, counts: Mapping[str, int]) -> tuple[list[str], str]:
+        """What a task of one's own with these labels learns of them, and by which metric it is scored."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from dlfa_adapters.data.readers.base import Notes
+from dlfa_adapters.data.readers.base import KindOfData, Notes
 from dlfa_adapters.data.readers.containers import csv_cells, is_csv, is_json, is_parquet, json_rows, parquet_rows
 from dlfa_adapters.data.readers.labelled_text import label_side, labels_beside
 from dlfa_adapters.data.readers.lines import bare_name
@@ -22,7 +22,7 @@ from dlfa_adapters.data.readers.values import words_key
 from dlfa_adapters.data.readers.wikiann import has_prefixes
 from dlfa_adapters.data.readers.xnli import LABEL_SPELLINGS
 from dlfa_adapters.ground.errors import DataError
-from dlfa_adapters.tasks import XNLI, Task
+from dlfa_adapters.tasks import KINDS, XNLI, Task
 
 _SAMPLE = 4000
 _NLI = frozenset((*XNLI.labels, *LABEL_SPELLINGS, "-"))
@@ -77,24 +77,24 @@ def find_format(path: str | Path, lines: Sequence[str], task: Task | None = None
     for registered, is_it in DETECTORS.items():
         if is_it(Path(path), lines):
             return Found(registered)
-    kind = "tagging" if tagging else task.kind if task else None
-    found = _by_content(Path(path), lines, asked=kind is not None)
-    if kind is None or (found.format in TAGGING_FORMATS) == (kind == "tagging"):
+    kind: KindOfData | None = None if task is None else KINDS[task.kind]
+    words = True if tagging else None if kind is None else kind.of_words
+    found = _by_content(Path(path), lines, asked=words is not None)
+    if words is None or (found.format in TAGGING_FORMATS) == words:
         wanted = _PAIR_FORMATS.get(task.name) if task and task.pair else None
         if wanted and found.format in ("labelled", "pairs", "xnli", "pawsx") and labels_beside(path) is None:
             return found if found.format == wanted else Found(wanted, f"for the task {task.name}" if task else "")
         return found
     if tagging and not found.sure:
         return Found("columns", "as its columns are named")
-    if task is None or found.sure or (kind == "tagging" and not _holds_labels(path, lines, task)):
-        what = f"{task.name}, a {kind} task" if task else "words with tags, whose columns are named"
-        other = "tagging" if kind == "classification" else "classification"
+    if task is None or kind is None or found.sure or (words and not _holds_labels(path, lines, task)):
+        what = f"{task.name}, a {task.kind} task" if task else "words with tags, whose columns are named"
+        other = next(each.name for each in KINDS.values() if each.of_words != words)
         raise DataError(
             f"{path}: expected data for {what}, but this is {other} data, format {found.format} ({found.why}); "
             "name another with --format (format=) if that is wrong"
         )
-    default = "columns" if kind == "tagging" else _PAIR_FORMATS.get(task.name, "labelled")
-    return Found(default, f"for the task {task.name}")
+    return Found(_PAIR_FORMATS.get(task.name, kind.format), f"for the task {task.name}")
 
 
 def _by_content(path: Path, lines: Sequence[str], asked: bool) -> Found:

@@ -18,7 +18,7 @@ from dlfa_adapters.data.readers.wikiann import read_wikiann
 from dlfa_adapters.data.readers.words import read_words
 from dlfa_adapters.data.readers.xnli import read_xnli
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.tasks.names import check_new_name
+from dlfa_adapters.tasks.task import check_new_name
 
 __all__ = ["DETECTORS", "READERS", "TAGGING_FORMATS", "register_reader"]
 

@@ -10,13 +10,13 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from dlfa_adapters.data.budget import token_budget_batches
-from dlfa_adapters.data.pooling import IGNORED, pool_batch
-from dlfa_adapters.learning.dataset import Examples, TaggedExamples
-from dlfa_adapters.learning.frozen.scores import scorer_for
+from dlfa_adapters.data.pooling import IGNORED
+from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.kinds.encoded import Examples
 
 
 class HasRow(Protocol):
-    """A row of `learning.dataset.Examples`."""
+    """A row of `kinds.encoded.Examples`."""
 
     @property
     def input_ids(self) -> list[int]:
@@ -58,7 +58,7 @@ class DeviceRows:
     """Rows without padding, one after the other, on a device.
 
     Args:
-        rows: From `learning.dataset.Examples`.
+        rows: From `kinds.encoded.Examples`.
         padding: What `ids` are padded with.
         device: Where to.
 
@@ -128,7 +128,7 @@ class Questions:
     def __init__(self, examples: Examples, padding: int, device: torch.device) -> None:
         self.rows, self._examples = DeviceRows(examples.rows, padding, device), examples
         self._starts = [0, *accumulate(map(len, examples.tags))]
-        self._scorer = scorer_for(examples.task)(examples.tags, examples.task.labels)
+        self._scorer = kind_of_task(examples.task).scorer()(examples.tags, examples.task.labels)
         label2id = {label: i for i, label in enumerate(examples.task.labels)}
         gold = [label2id.get(tag, IGNORED) for tags in examples.tags for tag in tags]
         self._gold = torch.tensor(gold, dtype=torch.long, device=device)
@@ -159,10 +159,9 @@ class Questions:
         for chosen, batch in zip(order, self.rows.batches(order), strict=True):
             with in_precision(device, precision):
                 logits = logits_of(batch)
-            if isinstance(self._examples, TaggedExamples):
+            if self._examples.encoded.by_piece:
                 by_piece = logits.view(members, *batch.ids.shape, -1).permute(1, 2, 0, 3).flatten(2)
-                pieces = [self._examples.windows[i].pieces for i in chosen]
-                by_word = pool_batch(by_piece, pieces, self._examples.pooling)  # type: ignore[arg-type]
+                by_word = self._examples.encoded.by_unit(chosen, by_piece)
                 logits = by_word.view(len(by_word), members, -1).transpose(0, 1)
             places = self._places(chosen).to(device)
             found[:, places] = logits.argmax(-1)

@@ -10,6 +10,7 @@ from torch.func import functional_call, stack_module_state
 from torch.nn.functional import cross_entropy, dropout
 
 from dlfa_adapters.data.pooling import IGNORED
+from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.ensemble.data import DeviceBatch, HasRow
 from dlfa_adapters.learning.ensemble.encoder import StackedEncoder
 from dlfa_adapters.learning.ensemble.vocabulary import Vocabulary
@@ -224,7 +225,7 @@ def _first_head(model: Any, spec: HeadSpec, task: Task) -> tuple[FusionClassifie
         model.add_dlfa_head(
             name,
             fuse_layer=spec.fuse_layer or None,
-            head_type=task.kind,
+            head_type=kind_of_task(task).head_types[0],
             id2label=task.id2label,
             layers=1,
             fusion=spec.fusion,

@@ -12,11 +12,11 @@ from torch.nn.functional import cross_entropy
 from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.data.sampler import SameLengthSampler
+from dlfa_adapters.kinds.scorer import MakeScorer, Scorer
 from dlfa_adapters.learning.frozen.checkpoint import Checkpoint
 from dlfa_adapters.learning.frozen.examples import TaggedStates
 from dlfa_adapters.learning.frozen.kept import Epoch, TrainedHead
 from dlfa_adapters.learning.frozen.optimizer import HeadsOptimizer, Rate
-from dlfa_adapters.learning.frozen.scores import MakeScorer, Scorer
 from dlfa_adapters.learning.frozen.stacked import FusionClassifier, HeadSpec, new_head
 from dlfa_adapters.learning.frozen.stacks import Stack, make_stacks
 
@@ -55,7 +55,7 @@ def train_heads(
         train: Source-language training data.
         dev: Source-language dev data, which choose the epoch of each head; without them the last epoch is kept.
         labels: Label names by id.
-        scorer: `scores.span_f1` or `scores.accuracy`: makes a score of gold tags and label names.
+        scorer: `Kind.scorer`: makes a score of gold tags and label names.
         epochs: Passes over `train`.
         max_steps: Stop after so many batches, if that is earlier; the heads are scored there as after an epoch.
         learning_rate: Its first value, of all heads. Heads that are compared should have one each, see

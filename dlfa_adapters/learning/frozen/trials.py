@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dlfa_adapters.kinds.scorer import MakeScorer
 from dlfa_adapters.learning.frozen.examples import TaggedStates
 from dlfa_adapters.learning.frozen.kept import TrainedHead
 from dlfa_adapters.learning.frozen.optimizer import Rate
-from dlfa_adapters.learning.frozen.scores import MakeScorer
 from dlfa_adapters.learning.frozen.side_by_side import train_heads
 from dlfa_adapters.learning.frozen.stacked import HeadSpec
 

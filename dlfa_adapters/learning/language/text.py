@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from dlfa_adapters.data.backend import Specials, check_fast, clean, plain_backen
 from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.data.readers import Sentence, read_file
 from dlfa_adapters.ground.errors import ConfigError, DataError
-from dlfa_adapters.learning.dataset import Row
+from dlfa_adapters.kinds.encoded import Row, collate_rows
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 500
 LEAST = 20
@@ -36,6 +37,10 @@ class MaskedText:
     rows: "MaskedDraws"
     held_out: list[Row]
     about: dict[str, Any]
+
+    def collator(self, pad_token_id: int | None) -> Callable[[Sequence[Any]], dict[str, Tensor]]:
+        """What pads rows to the longest of a batch."""
+        return partial(collate_rows, pad_token_id=pad_token_id)
 
     def counts(self, pieces: int) -> Tensor:
         """How often each of so many pieces occurs in what is learnt from."""

@@ -17,9 +17,9 @@ from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.running import Progress, is_main, wait_for_everyone
 from dlfa_adapters.heads.language import RECORD, read_record
 from dlfa_adapters.heads.pretrained_decoder import pretrained_decoder
+from dlfa_adapters.kinds.encoded import Row, collate_rows
 from dlfa_adapters.learning.arguments import training_arguments
 from dlfa_adapters.learning.checkpoints import last_checkpoint
-from dlfa_adapters.learning.dataset import Collator, Row
 from dlfa_adapters.learning.finish import machine
 from dlfa_adapters.learning.finite import check_weights
 from dlfa_adapters.learning.language.plan import (
@@ -172,9 +172,10 @@ def perplexity(model: Any, rows: Sequence[Row], pad_token_id: int | None, on_pro
         on_progress: Called with the number of rows that were just done.
     """
     model.eval()
-    collate, loss, count = Collator(pad_token_id), 0.0, 0
+    loss, count = 0.0, 0
     for batch in token_budget_batches([len(row.input_ids) for row in rows], _MAX_TOKENS):
-        inputs = {name: tensor.to(model.device) for name, tensor in collate([rows[i] for i in batch]).items()}
+        padded = collate_rows([rows[i] for i in batch], pad_token_id)
+        inputs = {name: tensor.to(model.device) for name, tensor in padded.items()}
         hidden = int((inputs["labels"] != IGNORED).sum())
         loss, count = loss + float(model(**inputs, return_dict=True).loss) * hidden, count + hidden
         on_progress(len(batch))

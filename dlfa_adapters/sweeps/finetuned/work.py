@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from dlfa_adapters.ground.running import Progress
+from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning import Plan, train
-from dlfa_adapters.learning.dataset import Examples
 from dlfa_adapters.learning.ensemble.data import DeviceBatch, DeviceRows, Questions
 from dlfa_adapters.learning.ensemble.ensemble import start_ensemble
 from dlfa_adapters.learning.ensemble.training import Rates, TrainedMember, train_ensemble

@@ -8,9 +8,9 @@ from torch.nn.functional import cross_entropy
 
 from dlfa_adapters.data.sampler import SameLengthSampler
 from dlfa_adapters.fusion import FUSIONS, Fusion, register_fusion
+from dlfa_adapters.kinds.scorer import Accuracy as accuracy
 from dlfa_adapters.learning.frozen import HeadSpec, predict_heads, train_heads
 from dlfa_adapters.learning.frozen.optimizer import Rate
-from dlfa_adapters.learning.frozen.scores import accuracy
 from dlfa_adapters.learning.frozen.stacked import FusionClassifier, new_head
 from dlfa_adapters.learning.frozen.stacks import StackedHeads, make_stacks
 from dlfa_adapters.tasks import NER

@@ -11,8 +11,8 @@ from dlfa_adapters.encoders.cache import cached_states, file_names, find_room
 from dlfa_adapters.encoders.parts import blocks_of
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.files import in_bytes, parse_bytes
+from dlfa_adapters.kinds.scorer import Accuracy as accuracy
 from dlfa_adapters.learning.frozen import compute_states, train_heads
-from dlfa_adapters.learning.frozen.scores import accuracy
 from dlfa_adapters.learning.frozen.stacked import HeadSpec
 from dlfa_adapters.tasks import NER
 

@@ -5,10 +5,10 @@ import dataclasses
 import pytest
 import torch
 
+from dlfa_adapters.kinds.scorer import Accuracy as accuracy
 from dlfa_adapters.learning.frozen import HeadSpec, TrainedHead, train_heads
 from dlfa_adapters.learning.frozen.kept import Epoch
 from dlfa_adapters.learning.frozen.optimizer import Rate
-from dlfa_adapters.learning.frozen.scores import accuracy
 from dlfa_adapters.learning.frozen.trials import all_rates, edge, try_rates
 from dlfa_adapters.tasks import NER
 

@@ -4,10 +4,24 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from dlfa_adapters.scores.metrics.base import TAGS_FEATURES, Metric, check_lengths, quotient, warn_unknown
-from dlfa_adapters.scores.metrics.counts import mean_f1, prf, table, unknown_labels
-from dlfa_adapters.tasks.spans import Scheme, Span, check_iob, lenient_spans, strict_spans, to_iob2
+from dlfa_adapters.data.readers.iob import split_tag
+from dlfa_adapters.kinds.metric import (
+    TAGS_FEATURES,
+    CountedScore,
+    Metric,
+    check_lengths,
+    mean_f1,
+    prf,
+    quotient,
+    table,
+    unknown_labels,
+    warn_unknown,
+)
+from dlfa_adapters.kinds.scorer import Scorer
+from dlfa_adapters.kinds.tagging.spans import Scheme, Span, check_iob, lenient_spans, strict_spans, to_iob2
 
 Tags = Sequence[Sequence[str]]
 
@@ -75,6 +89,17 @@ class SpanF1(Metric):
         """Micro F1 of `(..., 3)` counts; NaN where there is no span."""
         return quotient(2 * counts[..., 0], counts[..., 1] + counts[..., 2])
 
+    def counted_scores(self) -> tuple[CountedScore, ...]:
+        """Lenient and strict F1."""
+
+        def strict(predictions: Tags, references: Tags) -> np.ndarray:
+            return span_counts(predictions, references, strict_spans)
+
+        return (
+            *super().counted_scores(),
+            CountedScore("span_f1_strict", "span F1 (strict)", strict, self.score_of_counts),
+        )
+
 
 def span_counts(predictions: Tags, references: Tags, spans: Callable[[Sequence[str]], list[Span]]) -> np.ndarray:
     """Right, predicted and gold spans of each sentence.
@@ -104,3 +129,57 @@ def _scores(predictions: Tags, references: Tags, spans: Callable[[Sequence[str]]
     per_type = table(*names)
     correct, predicted_total, support = map(len, names)
     return {**prf(correct, predicted_total, support), "macro_f1": mean_f1(per_type), "per_type": per_type}
+
+
+class SpanScorer(Scorer):
+    """The lenient F1 of many heads at once; a gold type that is no label is a miss.
+
+    Args:
+        gold: Gold tags of each sentence: O, B-TYPE or I-TYPE; any other is a span of one word of a type of its own.
+        labels: Label names by id.
+    """
+
+    def __init__(self, gold: Sequence[Sequence[str]], labels: Sequence[str]) -> None:
+        super().__init__(gold)
+        known = list(dict.fromkeys([*labels, *(tag for tags in gold for tag in tags)]))
+        tag2id = {tag: i for i, tag in enumerate(known)}
+        readings = [(tag[:1] in ("O", "B", "I") and split_tag(tag)) or ("B", repr(tag)) for tag in known]
+        kinds = {kind: i for i, (_, kind) in enumerate(readings)}
+        self._kind_of = torch.tensor([kinds[kind] if prefix != "O" else -1 for prefix, kind in readings])
+        self._begins = torch.tensor([prefix != "I" for prefix, _ in readings])
+        self._first = torch.tensor([i == 0 for tags in gold for i in range(len(tags))], dtype=torch.bool)
+        self._gold = self._spans(torch.tensor([[tag2id[tag] for tags in gold for tag in tags]], dtype=torch.long))
+
+    def _by_word(self, predicted: Tensor) -> Tensor:
+        start, kind, end = self._spans(predicted)
+        gold_start, gold_kind, gold_end = (part.to(predicted.device) for part in self._gold)
+        right = start & gold_start & (kind == gold_kind) & (end == gold_end)
+        return torch.stack([right, start, gold_start.expand_as(start)], 2).long()
+
+    @staticmethod
+    def score(counts: Tensor) -> Tensor:
+        """See `Scorer`."""
+        return 200 * counts[..., 0].double() / (counts[..., 1] + counts[..., 2])
+
+    def _spans(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Where spans start, the type of each word, and where the span that starts at a word would end.
+
+        A span starts at B-, and at an I- that follows nothing of its type in the sentence; it ends before the next word
+        that does not go on with it.
+
+        Args:
+            ids: Tag ids, (heads, words).
+
+        Returns:
+            Three tensors (heads, words).
+        """
+        kind_of, begins, first = (t.to(ids.device) for t in (self._kind_of, self._begins, self._first))
+        kind = kind_of[ids]
+        before = torch.where(first, -1, kind.roll(1, 1))
+        start = (kind >= 0) & (begins[ids] | (kind != before))
+        stops = (kind < 0) | start | first
+        index = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
+        at_stop = torch.where(stops, index, ids.shape[1])
+        next_stop = at_stop.flip(1).cummin(1).values.flip(1).roll(-1, 1)  # at word i: the first stop behind it
+        next_stop[:, -1:] = ids.shape[1]
+        return start, kind, next_stop

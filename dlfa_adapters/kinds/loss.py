@@ -1,8 +1,10 @@
 """The loss: a mean over items, or over the items of the whole accumulated batch.
 
 Trainer cuts a batch into micro-batches (gradient accumulation, ranks) and says how many items the whole has,
-`num_items_in_batch`. A mean of means is the mean of the whole only where the parts have equally many items, which
-sentences do not; sums divided by the same number add up exactly.
+`num_items_in_batch`, the labels that are not -100. A mean of means is the mean of the whole only where the parts have
+equally many items, which sentences do not; sums divided by the same number add up exactly. A stock head of adapters
+gives a mean over its micro-batch, which is turned into this micro-batch's share of the whole: mean * items here / items
+in the whole.
 """
 
 from typing import Any
@@ -46,3 +48,18 @@ def mean_loss(logits: Tensor, labels: Tensor, problem: str = SINGLE, num_items_i
     if num_items_in_batch is not None:
         items = torch.as_tensor(num_items_in_batch, device=total.device).reshape(-1)[0]
     return total / items.clamp(min=1)
+
+
+def share_of_batch(loss: Tensor, items: Tensor, num_items_in_batch: Any) -> Tensor:
+    """The part of the whole batch's mean loss that these items make up.
+
+    Args:
+        loss: The mean over `items`.
+        items: Their number. With none the result is 0, where the mean itself is not a number.
+        num_items_in_batch: The number in the whole batch, an int or a tensor with one element; None: the mean stays.
+    """
+    loss = torch.where(items > 0, loss, torch.zeros_like(loss))
+    if num_items_in_batch is None:
+        return loss
+    total = torch.as_tensor(num_items_in_batch, device=loss.device).reshape(-1)[0]
+    return loss * (items / total.clamp(min=1)).to(loss.dtype)

@@ -5,8 +5,9 @@ import random
 import pytest
 import torch
 
-from dlfa_adapters.learning.frozen.scores import accuracy, scorer_for, span_f1
-from dlfa_adapters.scores.metrics import SpanF1, TokenAccuracy
+from dlfa_adapters.kinds import SpanF1, TokenAccuracy, kind_of_task
+from dlfa_adapters.kinds.scorer import Accuracy as accuracy
+from dlfa_adapters.kinds.tagging.span_f1 import SpanScorer as span_f1
 from dlfa_adapters.tasks import NER, POS, XNLI
 
 
@@ -71,4 +72,4 @@ def test_not_defined_is_no_number_in_a_study_and_zero_where_heads_are_ranked():
 
 
 def test_the_score_of_a_task():
-    assert (scorer_for(NER), scorer_for(POS), scorer_for(XNLI)) == (span_f1, accuracy, accuracy)
+    assert tuple(kind_of_task(task).scorer() for task in (NER, POS, XNLI)) == (span_f1, accuracy, accuracy)

@@ -1,9 +1,4 @@
-"""The POS score of the XTREME benchmark, for comparison with its tables only.
-
-XTREME (Hu et al. 2020, arXiv 2003.11080) calls it accuracy, but its `evaluate.py` gives POS tags to seqeval, which
-takes them for entity tags: the first letter for the prefix, neighbours with the same tag for one span. Use
-`TokenAccuracy` for everything else.
-"""
+"""Accuracy of tags of single words, for POS, and the score that the XTREME benchmark gives them."""
 
 import warnings
 from bisect import bisect_right
@@ -14,15 +9,88 @@ from typing import Any
 import numpy as np
 from seqeval.metrics.sequence_labeling import get_entities
 
-from dlfa_adapters.scores.metrics.base import TAGS_FEATURES, Metric, check_lengths, quotient
-from dlfa_adapters.scores.metrics.counts import prf
-from dlfa_adapters.tasks.spans import Span
+from dlfa_adapters.kinds.metric import (
+    TAGS_FEATURES,
+    CountedScore,
+    Metric,
+    check_lengths,
+    label_counts,
+    macro_f1,
+    mean_f1,
+    prf,
+    quotient,
+    ratio,
+    table,
+    unknown_labels,
+    warn_unknown,
+)
+from dlfa_adapters.kinds.tagging.spans import Span
 
 Tags = Sequence[Sequence[str]]
 
 
+class TokenAccuracy(Metric):
+    """The share of words with the right tag, over all words (micro), with precision, recall and F1 of each tag.
+
+    Every gold word counts, X and punctuation too.
+    """
+
+    main_score = "accuracy"
+    title = "accuracy"
+    counts_features = TAGS_FEATURES
+    citation_text = "Zeman et al. 2018, CoNLL 2018 shared task: multilingual parsing (UPOS on gold words)"
+
+    def _compute(self, predictions: Tags, references: Tags, *, labels: Sequence[str] | None = None) -> dict[str, Any]:
+        """Scores predicted tags.
+
+        Args:
+            predictions: Predicted tags of each sentence.
+            references: Gold tags of each sentence.
+            labels: The labels that the model has; others in gold count as missed and are named.
+
+        Returns:
+            `accuracy` and `macro_f1` (None without words), `support` (words), `per_tag`, `unknown_gold_labels`.
+        """
+        check_lengths(predictions, references)
+        predicted = [tag for tags in predictions for tag in tags]
+        gold = [tag for tags in references for tag in tags]
+        unknown = unknown_labels(gold, labels)
+        warn_unknown(unknown)
+        correct = [tag for tag, right in zip(predicted, gold, strict=True) if tag == right]
+        per_tag = table(correct, predicted, gold)
+        return {
+            "accuracy": ratio(len(correct), len(gold)),
+            "macro_f1": mean_f1(per_tag),
+            "support": len(gold),
+            "per_tag": per_tag,
+            "unknown_gold_labels": unknown,
+        }
+
+    def item_counts(self, predictions: Tags, references: Tags) -> np.ndarray:
+        """Right words and words of each sentence, `(sentences, 2)`."""
+        check_lengths(predictions, references)
+        rows = [
+            (sum(a == b for a, b in zip(tags, gold, strict=True)), len(gold))
+            for tags, gold in zip(predictions, references, strict=True)
+        ]
+        return np.array(rows, dtype=np.int64).reshape(len(rows), 2)
+
+    @staticmethod
+    def score_of_counts(counts: np.ndarray) -> np.ndarray:
+        """Accuracy of `(..., 2)` counts; NaN without words."""
+        return quotient(counts[..., 0], counts[..., 1])
+
+    def counted_scores(self) -> tuple[CountedScore, ...]:
+        """Accuracy and macro-F1."""
+        return (*super().counted_scores(), CountedScore("macro_f1", "macro F1", label_counts, macro_f1))
+
+
 class XtremePosF1(Metric):
     """`seqeval.metrics.f1_score` on POS tags, as XTREME does; a compatibility score, not a measure of tagging.
+
+    XTREME (Hu et al. 2020, arXiv 2003.11080) calls it accuracy, but its `evaluate.py` gives POS tags to seqeval, which
+    takes them for entity tags: the first letter for the prefix, neighbours with the same tag for one span. Use
+    `TokenAccuracy` for everything but a comparison with its tables.
 
     XTREME installs whichever seqeval is the newest. Versions from 1.0 (October 2020) on read the type of a tag from its
     second letter, so that X at the end of a sentence is no span and CCONJ and SCONJ are one type; 0.0.12, of the time

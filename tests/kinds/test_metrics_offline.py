@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.scores.metrics import ClassificationAccuracy, SpanF1, TokenAccuracy, XtremePosF1, metrics_for
+from dlfa_adapters.kinds import ClassificationAccuracy, SpanF1, TokenAccuracy, XtremePosF1, metrics_for
 from dlfa_adapters.tasks import NER, PAWSX, POS, XNLI, Task
 
 SCRIPT = """
@@ -15,7 +15,7 @@ import socket
 def refuse(*args, **kwargs):
     raise AssertionError("a metric opened a connection")
 socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
-from dlfa_adapters.scores.metrics import ClassificationAccuracy, SpanF1, TokenAccuracy, XtremePosF1
+from dlfa_adapters.kinds import ClassificationAccuracy, SpanF1, TokenAccuracy, XtremePosF1
 tags = [["B-PER", "O"]]
 print(SpanF1().compute(predictions=tags, references=tags)["span_f1_strict"],
       TokenAccuracy().compute(predictions=tags, references=tags)["accuracy"],

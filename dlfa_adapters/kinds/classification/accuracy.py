@@ -6,8 +6,20 @@ from typing import Any
 import numpy as np
 
 from dlfa_adapters.ground.errors import DataError
-from dlfa_adapters.scores.metrics.base import LABEL_FEATURES, Metric, check_items, quotient, warn_unknown
-from dlfa_adapters.scores.metrics.counts import mean_f1, ratio, table, unknown_labels
+from dlfa_adapters.kinds.metric import (
+    LABEL_FEATURES,
+    CountedScore,
+    Metric,
+    check_items,
+    label_counts,
+    macro_f1,
+    mean_f1,
+    quotient,
+    ratio,
+    table,
+    unknown_labels,
+    warn_unknown,
+)
 
 
 class ClassificationAccuracy(Metric):
@@ -74,6 +86,14 @@ class ClassificationAccuracy(Metric):
     def score_of_counts(counts: np.ndarray) -> np.ndarray:
         """Accuracy of `(..., 2)` counts; NaN without items."""
         return quotient(counts[..., 0], counts[..., 1])
+
+    def counted_scores(self) -> tuple[CountedScore, ...]:
+        """Accuracy and macro-F1."""
+
+        def counts(predictions: Sequence[str], references: Sequence[str]) -> np.ndarray:
+            return label_counts([[label] for label in predictions], [[label] for label in references])
+
+        return (*super().counted_scores(), CountedScore("macro_f1", "macro F1", counts, macro_f1))
 
 
 def _is_id(label: object) -> bool:

@@ -11,7 +11,7 @@ from seqeval.metrics.sequence_labeling import get_entities
 from sklearn.metrics import accuracy_score, classification_report
 
 from dlfa_adapters.ground.errors import DataError
-from dlfa_adapters.scores.metrics import TokenAccuracy, XtremePosF1
+from dlfa_adapters.kinds import TokenAccuracy, XtremePosF1
 from dlfa_adapters.tasks import POS
 
 CASES = [

@@ -9,7 +9,7 @@ import torch
 from sklearn.metrics import accuracy_score, f1_score
 
 from dlfa_adapters.ground.errors import DataError
-from dlfa_adapters.scores.metrics import ClassificationAccuracy
+from dlfa_adapters.kinds import ClassificationAccuracy
 
 
 def test_by_hand():

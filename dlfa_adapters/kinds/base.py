@@ -1,0 +1,248 @@
+"""What a kind of task is: all that this library has to know of it, in one object.
+
+    kind = kind_of_task(task)
+    inputs, gold = kind.inputs(dataset), kind.gold(dataset)
+    encoded = kind.encode(tokenizer, inputs, task.labels, max_length=128)
+    predictions = encoded.decode([(rows, logits)])
+    report = [metric.compute(predictions=predictions, references=gold) for metric in kind.metrics(task)]
+
+Nothing outside asks which kind it is. A kind is a subclass of `Kind` in a package of its own, and a call of
+`registry.register_kind`; it says what it is with attributes, and does with methods what depends on it. What takes
+seconds to import (PyTorch, the metrics) is imported inside methods.
+"""
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dlfa_adapters.data.readers.base import KindOfData
+from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.tasks import Task
+
+if TYPE_CHECKING:
+    import torch
+
+    from dlfa_adapters.kinds.encoded import Encoded
+    from dlfa_adapters.kinds.metric import Metric
+    from dlfa_adapters.kinds.predictor import Predictor
+    from dlfa_adapters.kinds.shown import Confusion, Line, TypeTable
+
+
+class Kind(KindOfData):
+    """A kind of task, scored in one way.
+
+    An *input* is what a model is asked about: the words of a sentence, a text and its second one or None. *Gold* is
+    what is right for it, in whatever form: a tag for each word, a label, a head and a relation for each word.
+    Predictions have the form of gold.
+
+    Attributes:
+        metric: The metric of a task that is scored in this way.
+        described: What its data are, for a sentence.
+        units: What is counted of data: items, and where they have parts that are scored one by one, those.
+        texts: What its items are called before a training.
+        verb: What a model is doing, for a progress bar.
+        label_a_unit: Whether every word or text has one of the task's labels, which heads on kept states can learn.
+        shows_support: Whether a table says how many things there are in gold, because they are none of `units`.
+        shares_gold: Whether an item and its translation have the same gold.
+        ids_beside: Whether the ids of items stand in a file beside the predictions.
+        suffix: Of a file of predictions.
+        pipeline: What Transformers calls the pipeline.
+        auto_class: The class of Transformers that loads a model of this kind by name.
+        plain_class: The class of this library with a fusion on a plain encoder.
+        peft_task: What PEFT calls it.
+        classifier_layers: Linear maps in the classifier of a plain model, as stock heads have them.
+        pools_states: Whether a classifier reads one state of a text, and not that of every token.
+        head_types: The heads of adapters that such tasks are learned with, the usual one first.
+        plain_heads: Those of them that a plain model can do, with what Transformers calls the problem, or None.
+        counts_items: Whether `items_in_loss` can tell them for these heads.
+    """
+
+    metric: ClassVar[str]
+    described: ClassVar[str]
+    units: ClassVar[tuple[str, ...]]
+    texts: ClassVar[str]
+    verb: ClassVar[str]
+    label_a_unit: ClassVar[bool] = True
+    shows_support: ClassVar[bool] = False
+    shares_gold: ClassVar[bool] = False
+    ids_beside: ClassVar[bool] = False
+    suffix: ClassVar[str]
+    pipeline: ClassVar[str]
+    auto_class: ClassVar[str]
+    plain_class: ClassVar[str]
+    peft_task: ClassVar[str]
+    classifier_layers: ClassVar[int] = 1
+    pools_states: ClassVar[bool] = False
+    head_types: ClassVar[tuple[str, ...]]
+    plain_heads: ClassVar[Mapping[str, str | None]] = {}
+    counts_items: ClassVar[bool] = True
+
+    # Tasks
+
+    @abstractmethod
+    def make_task(self, name: str, labels: Iterable[str], metric: str | None = None, *, pair: bool = False) -> Task:
+        """A task of one's own with these labels; metric None: by what they look like."""
+
+    def record(self, task: Task) -> dict[str, Any]:
+        """What a run says of its task besides name and labels."""
+        return {}
+
+    def label_notes(self, task: Task) -> Iterator[str]:
+        """Sentences on labels that look wrong."""
+        yield from ()
+
+    def has_nothing(self, labels: Iterable[str]) -> str | None:
+        """What data with these labels alone do not have, so that nothing can be scored; None where something can."""
+        return None
+
+    # Data
+
+    @abstractmethod
+    def inputs(self, columns: Mapping[str, Any]) -> list[Any]:
+        """The inputs in a dataset with the columns of this kind."""
+
+    @abstractmethod
+    def gold(self, columns: Mapping[str, Any]) -> list[Any]:
+        """The gold in a dataset with the columns of this kind."""
+
+    def is_empty(self, input: Any) -> bool:
+        """Whether there is nothing to predict of an input."""
+        return False
+
+    def are_pairs(self, inputs: Sequence[Any]) -> bool:
+        """Whether the inputs are pairs of texts."""
+        return False
+
+    @abstractmethod
+    def sizes(self, answers: Sequence[Any]) -> list[int]:
+        """How many predictions belong to each item, from gold or predictions."""
+
+    @abstractmethod
+    def labels_of(self, answers: Sequence[Any]) -> list[str]:
+        """Every label in gold or predictions, one after the other."""
+
+    def label_counts(self, answers: Sequence[Any]) -> Counter[str]:
+        """How often each label occurs."""
+        return Counter(self.labels_of(answers))
+
+    def check_fit(self, languages: Sequence[Any], task: Task, source: str) -> None:
+        """Refuse data (`predict.predictions.Items`) that a task cannot be scored on, before a model is loaded.
+
+        Raises:
+            DataError: If so.
+        """
+
+    # Models
+
+    @abstractmethod
+    def encode(
+        self,
+        tokenizer: Any,
+        inputs: Sequence[Any],
+        labels: Sequence[str],
+        *,
+        max_length: int = 128,
+        context: int = 64,
+        pooling: str = "first",
+    ) -> "Encoded":
+        """Inputs as rows for an encoder, and what makes predictions of its logits."""
+
+    @abstractmethod
+    def predictor(
+        self, model: Any, tokenizer: Any, labels: Sequence[str], windows: Mapping[str, Any], pair: bool | None
+    ) -> "Predictor":
+        """A model that predicts, as a user calls it; `windows` is what a run says under that name."""
+
+    def items_in_loss(
+        self, head_type: str, num_labels: int, labels: "torch.Tensor", mask: "torch.Tensor | None"
+    ) -> "torch.Tensor":
+        """How many items the mean of the loss of a stock head of adapters is over, a scalar on the labels' device.
+
+        Args:
+            head_type: One of `head_types`.
+            num_labels: Number of labels of the head.
+            labels: What the head gets under that name.
+            mask: (batch, seq), or None.
+        """
+        raise NotImplementedError
+
+    @abstractmethod
+    def usage(self, name: str) -> str:
+        """A line of Python that makes a pipeline of a model, for its card."""
+
+    # Scores
+
+    @abstractmethod
+    def metrics(self, task: Task) -> "tuple[Metric, ...]":
+        """The metrics of a task: first its main one, then compatibility scores."""
+
+    def scorer(self) -> Any:
+        """Scores of many heads at once, see `kinds.scorer`; of kinds with `label_a_unit`."""
+        raise ConfigError(f"Tasks of {self.name} are not learned on kept states; type --tuning lora or full.")
+
+    @abstractmethod
+    def count_notes(self, total: Counter[str]) -> Iterator[str]:
+        """Sentences below a report: how much was scored, and what the tokenizer did."""
+
+    def tells_translations(self, own_id: str) -> bool:
+        """Whether an item with this id of the data's own is a translation of those with the same id."""
+        return True
+
+    def id_name(self, task: Task) -> str:
+        """What data of this kind call the ids of their items."""
+        return "id"
+
+    # Files and pages
+
+    @abstractmethod
+    def write_predictions(self, path: Path, predicted: Any) -> None:
+        """Write the predictions of a language (`predict.predictions.Predicted`) into a file."""
+
+    @abstractmethod
+    def read_predictions(self, path: Path, ids: list[str] | None) -> dict[str, Any]:
+        """What `write_predictions` wrote: `ids`, `inputs`, `gold`, `placeholder` and `predicted`."""
+
+    def are_right(self, gold: Sequence[Any], predicted: Sequence[Any]) -> list[bool]:
+        """Whether each item is right altogether."""
+        return [right == said for right, said in zip(gold, predicted, strict=True)]
+
+    def is_telling(self, input: Any, gold: Any, predicted: Any) -> bool:
+        """Whether an item is worth a look on a page."""
+        return True
+
+    @abstractmethod
+    def lines(self, input: Any, gold: Any, predicted: Any, language: str) -> "list[Line]":
+        """An item on a page."""
+
+    def labels_beside(self, gold: Any, predicted: Any) -> tuple[str, str]:
+        """What stands beside an item on a page: gold, and predicted; empty where `lines` say it."""
+        return "", ""
+
+    @abstractmethod
+    def mistakes(
+        self, languages: Sequence[Any], pooled: Sequence[Any], details: Mapping[str, Any], labels: Sequence[str]
+    ) -> "TypeTable | Confusion":
+        """What a model mixes up, on a page.
+
+        Args:
+            languages: The predictions of every language.
+            pooled: Those that are put together.
+            details: The details of each language's report.
+            labels: The labels of the model.
+        """
+
+    # The command line
+
+    @abstractmethod
+    def read_lines(self, texts: Sequence[str], language: str | None, pair: bool | None) -> list[Any]:
+        """Lines that somebody typed, as inputs."""
+
+    @abstractmethod
+    def answers(self, predictor: Any, texts: Sequence[str], inputs: Sequence[Any], on_progress: Any) -> list[Any]:
+        """What a model says of inputs, as values of JSON."""
+
+    @abstractmethod
+    def printed(self, answer: Any) -> Iterator[tuple[str, str]]:
+        """An answer as lines, each with the type that colours it."""
