@@ -1,5 +1,7 @@
 """Layer fusion (DLFA) heads for zero-shot cross-lingual transfer.
 
+What people do stands here, and is imported on first use: `train`, `evaluate`, `sweep`, `load_run`.
+
 Importing this package registers our model classes with `adapters.AutoAdapterModel`, which from then on builds models
 that have `add_dlfa_head` (without such a head they behave as upstream's), and the plain models with the Auto classes of
 Transformers.
@@ -15,23 +17,31 @@ from dlfa_adapters.ground.packages import lazily
 if TYPE_CHECKING:
     from dlfa_adapters.encoders.offline import load_offline_encoder
     from dlfa_adapters.fusion import AIF, DLFA, ScalarMix
+    from dlfa_adapters.ground.errors import DLFAError
     from dlfa_adapters.heads import DLFAHead, enable, register
+    from dlfa_adapters.learning import train
     from dlfa_adapters.models import DLFAConfig, DLFAForSequenceClassification, DLFAForTokenClassification
     from dlfa_adapters.predict.load import load_run
+    from dlfa_adapters.scores.evaluate import evaluate_run as evaluate
+    from dlfa_adapters.sweeps import run_sweep as sweep
 
 __all__ = [
     "AIF",
     "DLFA",
     "DLFAConfig",
+    "DLFAError",
     "DLFAForSequenceClassification",
     "DLFAForTokenClassification",
     "DLFAHead",
     "ScalarMix",
     "__version__",
     "enable",
+    "evaluate",
     "load_offline_encoder",
     "load_run",
     "register",
+    "sweep",
+    "train",
 ]
 
 __getattr__ = lazily(
@@ -41,9 +51,17 @@ __getattr__ = lazily(
         **dict.fromkeys(("DLFAHead", "enable", "register"), "heads"),
         **dict.fromkeys(("DLFAConfig", "DLFAForSequenceClassification", "DLFAForTokenClassification"), "models"),
         "load_offline_encoder": "encoders.offline",
+        "DLFAError": "ground.errors",
+        "train": "learning",
         "load_run": "predict.load",
+        "evaluate": "scores.evaluate:evaluate_run",
+        "sweep": "sweeps:run_sweep",
     },
 )
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def load_models() -> None:

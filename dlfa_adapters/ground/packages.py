@@ -21,13 +21,14 @@ def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
 
     Args:
         package: Its `__name__`.
-        modules: Each public name, and the module of the package that has it.
+        modules: Each public name, and the module of the package that has it; `module:name` where it is another there.
     """
 
     def get(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{modules[name]}"), name)
+        module, _, there = modules[name].partition(":")
+        return getattr(import_module(f"{package}.{module}"), there or name)
 
     return get
 

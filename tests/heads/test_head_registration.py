@@ -114,12 +114,26 @@ def test_the_head_works_on_the_stock_class_by_its_own_registry(tiny_config, batc
 
 
 def test_importing_costs_nothing_beyond_adapters():
-    """Neither data nor metric libraries are imported by us."""
+    """Neither data nor metric libraries are imported by us, nor what trains, sweeps and scores."""
     code = (
         "import sys, adapters; from adapters import AutoAdapterModel; AutoAdapterModel._model_mapping.keys(); "
         "from adapters import BertAdapterModel; import adapters.trainer; before = set(sys.modules); "
         "import dlfa_adapters; new = {name.split('.')[0] for name in set(sys.modules) - before}; "
-        "print(sorted(new & {'datasets', 'evaluate', 'sklearn', 'scipy', 'seqeval', 'peft', 'pandas', 'matplotlib'}))"
+        "print(sorted(new & {'datasets', 'evaluate', 'sklearn', 'scipy', 'seqeval', 'peft', 'pandas', 'matplotlib'})); "
+        "print(sorted({'learning', 'scores', 'sweeps'} & {(name + '..').split('.')[1] for name in sys.modules}))"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip().splitlines()[-1] == "[]"
+    assert result.stdout.strip().splitlines()[-2:] == ["[]", "[]"]
+
+
+def test_what_people_do_stands_at_the_top():
+    from dlfa_adapters import DLFAError, evaluate, load_run, sweep, train
+    from dlfa_adapters.scores.evaluate import evaluate_run
+    from dlfa_adapters.sweeps import run_sweep
+
+    assert (evaluate, sweep, train) == (evaluate_run, run_sweep, dlfa_adapters.learning.train)
+    assert issubclass(dlfa_adapters.ground.errors.ConfigError, DLFAError)
+    assert load_run.__module__ == "dlfa_adapters.predict.load"
+    assert set(dlfa_adapters.__all__) <= set(dir(dlfa_adapters))
+    with pytest.raises(AttributeError, match="has no attribute 'trian'"):
+        dlfa_adapters.trian
