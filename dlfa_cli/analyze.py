@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dlfa_cli.evaluate import MOST_RESAMPLES, RESAMPLES, show
+from dlfa_cli.evaluate import RESAMPLES, AsJson, Resamples, Seed, show
 from dlfa_cli.options import Command, Group
 
 analyze_app = typer.Typer(cls=Group, no_args_is_help=True)
@@ -27,9 +27,9 @@ def cosine(
         str | None, typer.Option("--model", "-m", help="An encoder too, or alone: on the hub, a folder, or `offline`.")
     ] = None,
     limit: Annotated[int, typer.Option(min=2, help="Take the first N pairs.")] = 1000,
-    resamples: Annotated[int, typer.Option(min=1, max=MOST_RESAMPLES, help="Bootstrap resamples.")] = RESAMPLES,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+    resamples: Resamples = RESAMPLES,
+    seed: Seed = 0,
+    as_json: AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the cosines by layer into this .svg, .png or .pdf.")] = None,
 ) -> None:
     """How alike sentences and their translations are, by layer and behind the fusion of each run.

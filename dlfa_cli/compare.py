@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from dlfa_cli.evaluate import MOST_RESAMPLES, RESAMPLES, check_markdown, language_list, show
+from dlfa_cli.evaluate import (
+    RESAMPLES,
+    AsJson,
+    Limit,
+    Resamples,
+    Seed,
+    Split,
+    check_markdown,
+    language_list,
+    show,
+)
 from dlfa_cli.options import Format, TagColumn, WordColumn
 
 
@@ -21,15 +31,15 @@ def compare(
         str | None, typer.Option("--data", "-d", help="For runs: a file, a folder, `samples:NAME` or `hub:NAME`.")
     ] = None,
     task: Annotated[str | None, typer.Option(help="What the data are for, if not for the runs' own task.")] = None,
-    split: Annotated[str, typer.Option(help="`train`, `dev` or `test`.")] = "test",
+    split: Split = "test",
     languages: Annotated[str | None, typer.Option("--languages", "-l", help="Such as `de,sw`.")] = None,
     format: Format = None,
     word_column: WordColumn = None,
     tag_column: TagColumn = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Take the first N items of each language.")] = None,
-    resamples: Annotated[int, typer.Option(min=1, max=MOST_RESAMPLES, help="Bootstrap resamples.")] = RESAMPLES,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+    limit: Limit = None,
+    resamples: Resamples = RESAMPLES,
+    seed: Seed = 0,
+    as_json: AsJson = False,
     markdown: Annotated[Path | None, typer.Option(help="Write the comparison to this file as Markdown.")] = None,
 ) -> None:
     """B minus A: the difference in each language and in the means, with paired intervals and p-values.

@@ -1,4 +1,4 @@
-"""`dlfa evaluate`: score the model of a run on data in many languages."""
+"""`dlfa evaluate`: score the model of a run on data in many languages; `dlfa report`: a page of that, or of a sweep."""
 
 import json
 from collections.abc import Sequence
@@ -15,29 +15,34 @@ if TYPE_CHECKING:
     from dlfa_adapters.scores.show import TextTable
 
 RESAMPLES, MOST_RESAMPLES = 1000, 1_000_000
+Split = Annotated[str, typer.Option(help="`train`, `dev` or `test`.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Take the first N items of each language.")]
+Resamples = Annotated[int, typer.Option(min=1, max=MOST_RESAMPLES, help="Bootstrap resamples.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 
 
 def evaluate(
     run: Annotated[Path, typer.Argument(help="A run folder, e.g. what `dlfa demo` saved.")],
     data: Annotated[str, typer.Option("--data", "-d", help="A file, a folder, `samples:NAME` or `hub:NAME`.")],
     task: Annotated[str | None, typer.Option(help="What the data are for, if not for the run's own task.")] = None,
-    split: Annotated[str, typer.Option(help="`train`, `dev` or `test`.")] = "test",
+    split: Split = "test",
     languages: Annotated[
         str | None, typer.Option("--languages", "-l", help="Such as `de,sw`; for a single file its language.")
     ] = None,
     format: Format = None,
     word_column: WordColumn = None,
     tag_column: TagColumn = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Take the first N items of each language.")] = None,
+    limit: Limit = None,
     language_adapter: Annotated[
         list[str] | None,
         typer.Option(help="LANGUAGE=FOLDER: a language's own adapter (runs of --tuning stack); repeatable."),
     ] = None,
     precision: Annotated[str, typer.Option(help="`fp32`, or `bf16`: half the memory.")] = "fp32",
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile: pays for much data.")] = False,
-    resamples: Annotated[int, typer.Option(min=1, max=MOST_RESAMPLES, help="Bootstrap resamples.")] = RESAMPLES,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+    resamples: Resamples = RESAMPLES,
+    seed: Seed = 0,
+    as_json: AsJson = False,
     markdown: Annotated[Path | None, typer.Option(help="Write the report to this file as Markdown.")] = None,
     save: Annotated[bool, typer.Option("--save", help="Save report and predictions beside the run.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save report and predictions here.")] = None,
@@ -112,6 +117,34 @@ def evaluate(
         save_evaluation(folder, predictions, report)
         page = f"dlfa report {typed(folder if out else run)}"
         screen.print(f"Saved in {folder}; a page of it: {page}", markup=False, soft_wrap=True)
+
+
+def report(
+    source: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, a saved evaluation, or a sweep.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file; default: RUN.html beside it.")] = None,
+) -> None:
+    """Write an HTML page: scores by language, mistakes, examples, configuration. It loads nothing and can be sent on.
+
+    A run must have been evaluated with `--save`. Examples:
+
+    `dlfa report runs/ner-demo`
+
+    `dlfa report runs/ner-demo-evaluated/panx-dev --out panx.html`
+
+    `dlfa report runs/ner-sweep`
+    """
+    from dlfa_adapters.runs import read_run
+    from dlfa_adapters.scores.saved import is_evaluation
+    from dlfa_cli.screen import errors_console
+
+    sweep = source.name == "sweep.json" or any((source / name).is_file() for name in ("sweep.json", "plan.json"))
+    if not sweep and not is_evaluation(source):
+        read_run(source)
+    with errors_console().status("Writing the report"):
+        from dlfa_adapters.report import write_report
+
+        file = write_report(source, out)
+    typer.echo(file)
 
 
 def check_markdown(path: Path) -> None:

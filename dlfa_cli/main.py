@@ -14,12 +14,11 @@ from dlfa_cli.data import data_app
 from dlfa_cli.demo import demo
 from dlfa_cli.doctor import doctor
 from dlfa_cli.ends import exit_code, say_stopped
-from dlfa_cli.evaluate import evaluate
+from dlfa_cli.evaluate import evaluate, report
 from dlfa_cli.export import convert, export
 from dlfa_cli.options import Command, Group
 from dlfa_cli.predict import predict
 from dlfa_cli.recipes import recipes_app
-from dlfa_cli.report import report
 from dlfa_cli.sweep import sweep
 from dlfa_cli.train import train
 from dlfa_cli.train_language import train_language

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 
 from dlfa_adapters.scores.intervals import Estimate
+from dlfa_adapters.scores.show import percent
 
 WIDTH, HEIGHT = 420, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 34, 10, 12, 34
@@ -120,6 +121,5 @@ def in_words(score: Estimate) -> str:
     """A score in percent with its interval, as text."""
     if score.value is None:
         return "not defined"
-    if score.low is None or score.high is None:
-        return f"{100 * score.value:.1f}"
-    return f"{100 * score.value:.1f}, from {100 * score.low:.1f} to {100 * score.high:.1f}"
+    ends = "" if score.low is None else f", from {percent(score.low)} to {percent(score.high)}"
+    return percent(score.value) + ends
