@@ -1,13 +1,15 @@
 """What commands have in common: options of reading and of the machine, and how options are shown and taken."""
 
+import re
 from collections import Counter
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 READING, MACHINE = "Reading", "Machine"
-_OF_FILES = ("--data", "--train", "--dev")
+_LANGUAGE_AND_PLACE = re.compile(r"([A-Za-z][\w-]*)=(.+)")
 
 Format = Annotated[
     str | None,
@@ -52,7 +54,7 @@ class Command(TyperCommand):
             for parameter, times in Counter(order).items():
                 if parameter.param_type_name == "option" and times > 1 and _takes_one_value(parameter):
                     name = max(parameter.opts, key=len)
-                    folder = " or name a folder that holds both" if name in _OF_FILES else ""
+                    folder = " or name a folder that holds both" if name == "--data" else ""
                     raise typer.BadParameter(
                         f"expected {name} once, but it is given {times} times; leave one of them{folder}."
                     )
@@ -65,6 +67,26 @@ class Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         """The options and arguments."""
         return _without_types_of_flags(super().get_params(ctx))
+
+
+def sources(given: list[str] | None, option: str) -> str | dict[str, str] | None:
+    """The place of some data, or those in `en=train-en.tsv`, by language; None where the option was left out.
+
+    Raises:
+        typer.BadParameter: If there are several, and not each has a language of its own.
+    """
+    if not given:
+        return None
+    if len(given) == 1 and (not _LANGUAGE_AND_PLACE.fullmatch(given[0]) or Path(given[0]).exists()):
+        return given[0]
+    matches = [match for text in given if (match := _LANGUAGE_AND_PLACE.fullmatch(text))]
+    by_language = {match[1]: match[2] for match in matches}
+    if len(by_language) < len(given):
+        raise typer.BadParameter(
+            f"expected {option} once, but it is given {len(given)} times; leave one of them, name a folder that holds "
+            f"both, or give each its language, e.g. {option} en=train-en.tsv {option} de=train-de.tsv."
+        )
+    return by_language
 
 
 def rates(text: str | None, option: str) -> float | tuple[float, ...] | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dlfa_cli.evaluate import language_list
-from dlfa_cli.options import Format, TagColumn, WordColumn, rates
+from dlfa_cli.options import Format, TagColumn, WordColumn, rates, sources
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,13 +21,13 @@ def sweep(
         str, typer.Argument(help="ner, pos, xnli, pawsx, topic, sentiment; or any name, with the labels of the data.")
     ],
     train_source: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--train", help="A file, a folder, hub:NAME or samples:NAME; default: samples.", rich_help_panel=_DATA
         ),
     ] = None,
     dev_source: Annotated[
-        str | None, typer.Option("--dev", help="Dev data, in the same language.", rich_help_panel=_DATA)
+        list[str] | None, typer.Option("--dev", help="Dev data, in the same languages.", rich_help_panel=_DATA)
     ] = None,
     target_source: Annotated[
         str | None,
@@ -136,7 +136,8 @@ def sweep(
     `dlfa sweep pos --tuning full --train udpos/ --seeds 2`
     """
     given = {
-        "train_data": train_source, "dev_data": dev_source, "target_data": target_source, "split": split,
+        "train_data": sources(train_source, "--train"), "dev_data": sources(dev_source, "--dev"),
+        "target_data": target_source, "split": split,
         "languages": language_list(languages), "limit": limit, "language": language,
         "labels": labels, "model": model, "tuning": tuning, "out": out, "restart": restart,
         "extra": extra.split(",") if extra else (), "seeds": seeds, "seed": seed, "gate": gate,

@@ -16,6 +16,7 @@ from dlfa_cli.options import (
     TagColumn,
     WordColumn,
     rates,
+    sources,
 )
 
 if TYPE_CHECKING:
@@ -32,14 +33,15 @@ def train(
         typer.Argument(help="ner, pos, xnli, pawsx, topic, sentiment; or any name, with the labels of the data."),
     ] = None,
     train_source: Annotated[
-        str | None, typer.Option("--train", help="A file, a folder, hub:NAME or samples:NAME; default: samples.")
+        list[str] | None,
+        typer.Option("--train", help="A file, a folder, hub:NAME or samples:NAME; several: LANGUAGE=FILE for each."),
     ] = None,
     dev_source: Annotated[
-        str | None, typer.Option("--dev", help="Dev data, in the same language; `none` for none.")
+        list[str] | None, typer.Option("--dev", help="Dev data, in the same languages; `none` for none.")
     ] = None,
     language: Annotated[
         str | None,
-        typer.Option("--language", "-l", help="Language of train and dev; default: en, or by file name."),
+        typer.Option("--language", "-l", help="Of train and dev, or several: en,de; default: en, or by file name."),
     ] = None,
     labels: Annotated[
         str | None,
@@ -166,11 +168,11 @@ def train(
     `torchrun --nproc-per-node 2 -m dlfa_cli train ner --tuning full`
     """
     given = {
-        "train_data": train_source, "dev_data": dev_source, "language": language, "labels": labels, "model": model,
-        "tuning": tuning, "out": out, "fuse_layer": _layers(fuse_layer or []), "parallel": parallel,
-        "target_text": target_text, "fusion": fusion, "gate": gate, "branches": branches,
-        "norm": norm, "init": init, "reduction": reduction, "pooling": pooling,
-        "classifier": classifier, "lstm_hidden": lstm_hidden, "lstm_dropout": lstm_dropout,
+        "train_data": sources(train_source, "--train"), "dev_data": sources(dev_source, "--dev"),
+        "language": language, "labels": labels, "model": model, "tuning": tuning, "out": out,
+        "fuse_layer": _layers(fuse_layer or []), "parallel": parallel, "target_text": target_text,
+        "fusion": fusion, "gate": gate, "branches": branches, "norm": norm, "init": init, "reduction": reduction,
+        "pooling": pooling, "classifier": classifier, "lstm_hidden": lstm_hidden, "lstm_dropout": lstm_dropout,
         "epochs": epochs, "min_steps": min_steps, "max_steps": max_steps, "learning_rate": lr,
         "head_learning_rate": rates(head_lr, "--head-lr"),
         "batch_size": batch_size, "warmup": warmup, "within": within, "patience": patience, "every": every,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlfa_cli.options import Format, TagColumn, WordColumn
+from dlfa_cli.options import Format, TagColumn, WordColumn, sources
 
 if TYPE_CHECKING:
     from dlfa_adapters.learning import Plan
@@ -19,8 +19,8 @@ def tune(
         Path | None,
         typer.Option("--out", "-o", help="The run folder of the best training; default: runs/TASK-tuned."),
     ] = None,
-    train_source: Annotated[str | None, typer.Option("--train", help="As for `dlfa train`.")] = None,
-    dev_source: Annotated[str | None, typer.Option("--dev", help="As for `dlfa train`.")] = None,
+    train_source: Annotated[list[str] | None, typer.Option("--train", help="As for `dlfa train`.")] = None,
+    dev_source: Annotated[list[str] | None, typer.Option("--dev", help="As for `dlfa train`.")] = None,
     language: Annotated[str | None, typer.Option("--language", "-l", help="Language of train and dev.")] = None,
     labels: Annotated[str | None, typer.Option(help="As for `dlfa train`.")] = None,
     model: Annotated[str, typer.Option("--model", "-m", help="`offline`, a folder, or a name on the hub.")] = "offline",
@@ -58,8 +58,10 @@ def tune(
         "learning_rate": lr, "head_learning_rate": head_lr, "batch_size": batch_size, "epochs": epochs,
     }  # fmt: skip
     given: dict[str, Any] = {
-        "out": out or f"runs/{task}-tuned", "sampler": sampler, "seed": seed, "train_data": train_source,
-        "dev_data": dev_source, "language": language, "labels": labels, "model": model, "tuning": tuning,
+        "out": out or f"runs/{task}-tuned", "sampler": sampler, "seed": seed, "train_data": sources(train_source,
+        "--train"),
+        "dev_data": sources(dev_source, "--dev"), "language": language, "labels": labels, "model": model,
+        "tuning": tuning,
         "fuse_layer": tuple(fuse_layer) if fuse_layer else None, "fusion": fusion,
         "format": format, "word_column": word_column, "tag_column": tag_column,
     }  # fmt: skip

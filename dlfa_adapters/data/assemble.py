@@ -127,6 +127,36 @@ def _kind_of(items: set[type], task: Task | None, notes: Notes) -> KindOfData:
     return kind
 
 
+def join_loaded(parts: list[Loaded]) -> Loaded:
+    """Data of several sources as those of one, in their order.
+
+    Raises:
+        DataError: If there are none, or they are not of one kind.
+    """
+    if not parts:
+        raise DataError("expected data, but no source is named")
+    if len({part.kind for part in parts}) > 1:
+        raise DataError(
+            f"expected one kind of data, but {', '.join(f'{part.source} is {part.kind} data' for part in parts)}"
+        )
+    unknown: Counter[str] = Counter()
+    numbered: set[str] = set()  # languages with items that have no ids of their own
+    joined = Loaded(
+        datasets.concatenate_datasets([part.dataset for part in parts]),
+        parts[0].kind,
+        ", ".join(part.source for part in parts),
+    )
+    for part in parts:
+        joined.dropped += part.dropped
+        joined.problems += part.problems
+        joined.taken += [line for line in part.taken if line not in joined.taken]
+        unknown.update(part.unknown_labels)
+        numbered |= set(part.dataset["language"]) - part.own_ids
+    joined.unknown_labels = dict(unknown)
+    joined.own_ids = frozenset(joined.dataset["language"]) - numbered
+    return joined
+
+
 def _dataset(rows: list[tuple[str, Any]], kind: KindOfData, notes: Notes) -> datasets.Dataset:
     columns = {
         "id": [item.id for _, item in rows],

@@ -1,6 +1,6 @@
 """Where data and encoders are said to be, looked at before anything is loaded."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,11 @@ def check_source(source: str | Path | Iterable[Any], split: str = "test", format
         raise DataError("expected a file, a folder, samples:NAME or hub:NAME, but the source is empty")
     if kind not in ("samples", "hub"):
         check_there(source)
+
+
+def each_place(source: Any) -> list[Any]:
+    """The places of a source: itself, or those that it has by language."""
+    return list(source.values()) if isinstance(source, Mapping) else [source]
 
 
 def sample_files(name: str, split: str) -> dict[str, Path]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.places import check_encoder, check_source, check_there
+from dlfa_adapters.data.places import check_encoder, check_source, check_there, each_place
 from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.data.samples import SAMPLE_TASKS
 from dlfa_adapters.ground.errors import ConfigError
@@ -78,10 +78,11 @@ def check_options(
     check_labels_from(labels)
     source = default_source(task) if train_data is None else train_data
     dev = None if isinstance(dev_data, str) and dev_data == NO_DEV else dev_data
-    reading.check([source, dev])
-    for each, split in ((source, "train"), (dev, "dev")):
-        if each is not None:
-            check_source(each, split, reading.of(each).get("format"))
+    places = [(place, "train") for place in each_place(source)] + [(place, "dev") for place in each_place(dev)]
+    reading.check([place for place, _ in places])
+    for place, split in places:
+        if place is not None:
+            check_source(place, split, reading.of(place).get("format"))
     for file in (settings.text.parallel, settings.text.target_text):
         if file is not None:
             check_there(file)

@@ -1,11 +1,12 @@
 """What is to be trained: task, labels, data, model and options, all of it known before the first step."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.assemble import Loaded
+from dlfa_adapters.data.assemble import Loaded, join_loaded
+from dlfa_adapters.data.places import each_place
 from dlfa_adapters.data.reading import AS_FOUND, Reading
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.encoders import Encoder
@@ -21,6 +22,9 @@ from dlfa_adapters.tasks.labels import lookalikes
 from dlfa_adapters.tuning import TUNINGS, PartSize, Tuning, trainable_share
 
 Source = str | Path | Iterable[Any]
+"""A place of data, or items."""
+Sources = Source | Mapping[str, Source]
+"""One, or by language one for each."""
 PYTHON_OBJECTS = "Python objects"
 """What stands for a source that is no place."""
 
@@ -90,26 +94,41 @@ class Plan:
 def _in_words(described: dict[str, Any]) -> str:
     languages = described["language"]
     names = languages if isinstance(languages, str) else ", ".join(languages)
-    return f"{described['source']} ({names}, {described['items']:,} items)"
+    places = ", ".join(map(str, each_place(described["source"])))
+    return f"{places} ({names}, {described['items']:,} items)"
 
 
-def load_split(source: Source, task: str, split: str, language: str | None, reading: Reading = AS_FOUND) -> Loaded:
-    """Training or dev data in the source language.
+def load_split(source: Sources, task: str, split: str, language: str | None, reading: Reading = AS_FOUND) -> Loaded:
+    """Training or dev data in the source language, or in several.
 
     Args:
-        source: See `load_source`.
+        source: See `load_source`; or one for each language.
         task: Name of the task.
         split: `train` or `dev`.
-        language: Language code; None: English, or for a single file what its name says.
+        language: Language code, or several with commas between them; None: English, or for a single file what its name
+            says.
         reading: How files are read.
+
+    Raises:
+        ConfigError: If languages are named twice.
     """
-    alone = not isinstance(source, str | Path) or Path(source).is_file()
-    languages = [language] if language else None if alone else ["en"]
-    return load_source(source, task, split, languages, **reading.of(source))
+    if isinstance(source, Mapping):
+        if language is not None:
+            raise ConfigError(f"The sources have their languages, {', '.join(source)}; leave --language out.")
+        parts = [load_source(place, task, split, [code], **reading.of(place)) for code, place in source.items()]
+        return join_loaded(parts)
+    languages = [code.strip() for code in language.split(",")] if language else None
+    return load_source(
+        source, task, split, languages or (None if _has_no_splits(source) else ["en"]), **reading.of(source)
+    )
+
+
+def _has_no_splits(source: Sources) -> bool:
+    return any(not isinstance(place, str | Path) or Path(place).is_file() for place in each_place(source))
 
 
 def load_dev(
-    dev: Source | None, train: Source, task: str, language: str | None, reading: Reading = AS_FOUND
+    dev: Sources | None, train: Sources, task: str, language: str | None, reading: Reading = AS_FOUND
 ) -> Loaded | None:
     """Dev data: those named, or those beside the training data; None where there are none.
 
@@ -118,8 +137,10 @@ def load_dev(
     """
     if isinstance(dev, str) and dev == NO_DEV:
         return None
-    if dev is None and (not isinstance(train, str | Path) or Path(train).is_file()):
+    if dev is None and _has_no_splits(train):
         return None
+    if isinstance(train, Mapping) and not isinstance(dev, Mapping | None) and not _has_no_splits(dev):
+        language = language or ",".join(train)
     try:
         return load_split(train if dev is None else dev, task, "dev", language, reading)
     except DataError as error:
@@ -173,18 +194,20 @@ def task_for(name: str, train: Loaded, labels: str | None) -> Task:
     return known
 
 
-def source_as_text(source: Source | None) -> str | None:
-    """A source as it stands in a file; Python items cannot be written down."""
+def source_as_text(source: Sources | None) -> Any:
+    """A source as it stands in a file, by language where it is; Python items cannot be written down."""
+    if isinstance(source, Mapping):
+        return {language: source_as_text(place) for language, place in source.items()}
     if source is None or isinstance(source, str):
         return source
     return str(source) if isinstance(source, Path) else PYTHON_OBJECTS
 
 
-def describe_data(loaded: Loaded, source: Source) -> dict[str, Any]:
+def describe_data(loaded: Loaded, source: Sources) -> dict[str, Any]:
     """What a run says of its data."""
     languages = list(dict.fromkeys(loaded.dataset["language"]))
     return {
-        "source": str(source) if isinstance(source, str | Path) else PYTHON_OBJECTS,
+        "source": source_as_text(source),
         "language": languages[0] if len(languages) == 1 else languages,
         "items": len(loaded.dataset),
         "fingerprint": data_fingerprint(loaded.dataset),

@@ -15,7 +15,7 @@ from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.auto_layer import AUTO, LayerChoice, choose_layer
 from dlfa_adapters.learning.data_notes import data_notes
 from dlfa_adapters.learning.dataset import make_examples
-from dlfa_adapters.learning.plan import Plan, Source, check_same_kind, describe_data, load_dev, load_split, task_for
+from dlfa_adapters.learning.plan import Plan, Sources, check_same_kind, describe_data, load_dev, load_split, task_for
 from dlfa_adapters.learning.settings import Settings, StepOptions
 from dlfa_adapters.learning.steps import least_steps, told
 from dlfa_adapters.tuning import Tuning, parameter_report
@@ -40,8 +40,8 @@ class Ready:
 
 def prepare(
     task: str,
-    source: Source,
-    dev_source: Source | None,
+    source: Sources,
+    dev_source: Sources | None,
     language: str | None,
     reading: Reading,
     labels: str | None,

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from transformers import TrainerState
 
+from dlfa_adapters.data.places import each_place
 from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.fusion import Fusion
 from dlfa_adapters.ground.errors import ConfigError, RunError
@@ -19,7 +20,7 @@ from dlfa_adapters.learning.early import check_training, default_source
 from dlfa_adapters.learning.features import train_features
 from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
 from dlfa_adapters.learning.finite import check_weights
-from dlfa_adapters.learning.plan import PYTHON_OBJECTS, Plan, Source, source_as_text
+from dlfa_adapters.learning.plan import PYTHON_OBJECTS, Plan, Sources, source_as_text
 from dlfa_adapters.learning.prepare import Ready, prepare
 from dlfa_adapters.learning.rates_to_try import at_the_edge, check_rates
 from dlfa_adapters.learning.settings import make_settings, resolve
@@ -35,8 +36,8 @@ logger = logging.getLogger(__name__)
 def train(
     task: str,
     *,
-    train_data: Source | None = None,
-    dev_data: Source | None = None,
+    train_data: Sources | None = None,
+    dev_data: Sources | None = None,
     language: str | None = None,
     labels: str | None = None,
     model: str = "offline",
@@ -49,7 +50,7 @@ def train(
     progress: Progress | None = None,
     **options: Any,
 ) -> Run:
-    """Train a tagger or classifier on data in one language, and save it as a run.
+    """Train a tagger or classifier on data in one language or several, and save it as a run.
 
     The checkpoint with the best score on *source* dev data is kept. Killed at any moment and called again with
     `resume=True`, a training ends with the weights that it would have had.
@@ -57,11 +58,13 @@ def train(
     Args:
         task: A task known by name (`ner`, `pos`, `xnli`, `pawsx`, `topic`, `sentiment`), or any other name: kind and
             labels are then those of the data.
-        train_data: A file, a folder, `hub:NAME`, `samples:NAME`, or Python items; see `data.sources.load_source`.
-            Default: the samples of the task.
+        train_data: A file, a folder, `hub:NAME`, `samples:NAME`, or Python items; see `data.sources.load_source`. For
+            several source languages a mapping, `{"en": "train-en.tsv", "de": "train-de.tsv"}`. Default: the samples of
+            the task.
         dev_data: The same, to choose the checkpoint on; `none` for none. Default: the dev split of `train_data`, and
             none where that is a single file or Python items.
-        language: The source language. Default: English, or what the name of a single file says.
+        language: The source language; several with commas between them, where the data are in a folder, the samples
+            or on the hub. Default: English, or what the name of a single file says.
         labels: For a known task whose data have other labels: `data` or `task`, see `plan.task_for`.
         model: `offline`, a folder, or a name on the hub.
         tuning: `full`, `freeze:6`, `lora`, `bottleneck`, `stack:FOLDER`, `features`. Default: `lora` with a GPU,
@@ -95,7 +98,7 @@ def train(
     out = Path(out or f"runs/{task}-{method.name}")
     report = progress or (lambda stage, done, total: None)
     training = Training(out)
-    reading.check([source, dev_data])
+    reading.check([*each_place(source), *each_place(dev_data)])
     check_rates(settings, method)
     if method.on_states and (on_step or on_epoch):
         raise ConfigError("--tuning features has no on_step and on_epoch: its heads learn beside the model.")
@@ -171,7 +174,7 @@ def resume_training(
     if request is None:
         return read_run(out)
     for name in ("train_data", "dev_data"):
-        if request[name] == PYTHON_OBJECTS:
+        if PYTHON_OBJECTS in each_place(request[name]):
             raise RunError(f"{out} was trained on Python objects; call train(..., resume=True) with the same ones.")
     return train(**request, out=out, resume=True, on_start=on_start, progress=progress)
 

@@ -1,5 +1,6 @@
 """What a sweep trains and scores: encoder, data in the source language, data in the target languages, heads."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from dlfa_adapters.learning.dataset import examples_of, make_examples
 from dlfa_adapters.learning.early import default_source
 from dlfa_adapters.learning.features import spec_of
 from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.learning.plan import Source, check_same_kind, describe_data, load_dev, load_split, task_for
+from dlfa_adapters.learning.plan import Source, Sources, check_same_kind, describe_data, load_dev, load_split, task_for
 from dlfa_adapters.learning.rate_choice import pairs
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.predict.predictions import Items
@@ -50,8 +51,8 @@ class Request:
     """
 
     task: str
-    train_data: Source | None = None
-    dev_data: Source | None = None
+    train_data: Sources | None = None
+    dev_data: Sources | None = None
     target_data: Source | None = None
     split: str = "test"
     languages: tuple[str, ...] | None = None
@@ -167,10 +168,12 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
     )
 
 
-def _targets(request: Request, task: Task, source: Source) -> tuple[list[Items], dict[str, Any], list[str]]:
+def _targets(request: Request, task: Task, source: Sources) -> tuple[list[Items], dict[str, Any], list[str]]:
     """The items to score by language, what a file says of them, and what they were taken for."""
     target = source if request.target_data is None else request.target_data
-    if request.target_data is None and (not isinstance(source, str | Path) or Path(source).is_file()):
+    if isinstance(target, Mapping) or (
+        request.target_data is None and (not isinstance(source, str | Path) or Path(source).is_file())
+    ):
         raise ConfigError("expected data in the languages to score; name a folder, a file or hub:NAME with --data.")
     loaded = load_source(target, request.task, request.split, request.languages, **request.reading.of(target))
     items, without_words = items_by_language(loaded, request.limit)

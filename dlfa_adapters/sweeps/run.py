@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dlfa_adapters.data.places import each_place
 from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.encoders.cache import DEFAULT_BUDGET
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.ground.packages import check_matplotlib
 from dlfa_adapters.ground.running import Progress, device_name, is_main, world_size
 from dlfa_adapters.learning.early import check_options
-from dlfa_adapters.learning.plan import Source
+from dlfa_adapters.learning.plan import Source, Sources
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.learning.steps import few_steps
 from dlfa_adapters.runs import Run
@@ -53,8 +54,8 @@ class Sweep:
 def run_sweep(
     task: str,
     *,
-    train_data: Source | None = None,
-    dev_data: Source | None = None,
+    train_data: Sources | None = None,
+    dev_data: Sources | None = None,
     target_data: Source | None = None,
     split: str = "test",
     languages: Iterable[str] | None = None,
@@ -125,7 +126,7 @@ def run_sweep(
     if options.get("fuse_layer") is not None:
         raise ConfigError("A sweep tries many fuse layers; name them with --layers instead of --fuse-layer.")
     reading = Reading.taken_from(options)
-    reading.check([train_data, dev_data, target_data])
+    reading.check([*each_place(train_data), *each_place(dev_data), target_data])
     with without_launcher():  # each run has a process to itself
         settings = resolve(make_settings(**options), method)
     if method.on_states and world_size() > 1:

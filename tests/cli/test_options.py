@@ -5,6 +5,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from dlfa_cli.main import app
+from dlfa_cli.options import sources
 
 
 def commands(group, path=()):
@@ -46,6 +47,34 @@ def test_completion_of_a_second_value_is_no_error():
     command = COMMANDS["evaluate",]
     context = command.make_context("evaluate", ["run", "-d", "x", "-d", "y"], resilient_parsing=True)
     assert context.params["data"] == "y"
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (None, None),
+        (["train.tsv"], "train.tsv"),
+        (["hub:panx"], "hub:panx"),
+        (["en=a.tsv"], {"en": "a.tsv"}),
+        (["en=a.tsv", "pt-br=b=c.tsv"], {"en": "a.tsv", "pt-br": "b=c.tsv"}),
+    ],
+)
+def test_places_by_language(given, found):
+    assert sources(given, "--train") == found
+
+
+@pytest.mark.parametrize("given", [["a.tsv", "b.tsv"], ["en=a.tsv", "b.tsv"], ["en=a.tsv", "en=b.tsv"]])
+def test_several_places_have_a_language_each(given):
+    with pytest.raises(
+        typer.BadParameter, match=r"given 2 times; leave one of them, .* --train en=train-en.tsv --train"
+    ):
+        sources(given, "--train")
+
+
+def test_a_file_with_an_equals_sign(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "en=a.tsv").touch()
+    assert sources(["en=a.tsv"], "--train") == "en=a.tsv"
 
 
 def test_several_files_are_a_folder():
