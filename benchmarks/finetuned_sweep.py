@@ -30,9 +30,9 @@ from dlfa_adapters.tasks import NER
 def specs(members: int, num_layers: int) -> list[HeadSpec]:
     """The baseline and D_1 .. D_L, and the same again from other seeds until there are enough."""
     return [
-        HeadSpec(name="last", fusion="last", seed=seed)
+        HeadSpec.of(name="last", fusion="last", seed=seed)
         if not k
-        else HeadSpec(name=f"D_{k}", fuse_layer=(k,), seed=seed)
+        else HeadSpec.of(name=f"D_{k}", fuse_layer=(k,), seed=seed)
         for seed, k in (divmod(number, num_layers + 1) for number in range(members))
     ]
 
@@ -82,7 +82,7 @@ def main() -> None:
     model, corpus = encoder_and_corpus(args)
     middle = max(1, round(8 * model.config.num_hidden_layers / 12))
     peers = {}
-    for spec in (HeadSpec(name="last", fusion="last"), HeadSpec(name=f"D_{middle}", fuse_layer=(middle,))):
+    for spec in (HeadSpec.of(name="last", fusion="last"), HeadSpec.of(name=f"D_{middle}", fuse_layer=(middle,))):
         seconds, memory = trainer_seconds(model, spec, corpus, args, steps=args.steps, warmup=args.warmup, frozen=False)
         peers[spec.name] = {"seconds a step": seconds, "memory": memory}
         print(f"Trainer, {spec.name}: {1000 * seconds:.1f} ms a step, {memory:.1f} GB", flush=True)

@@ -77,7 +77,7 @@ def one_by_one(
         states, mask, positions = batch.padded()
         for spec, module, optimizer in zip(heads, modules, optimizers, strict=True):
             optimizer.zero_grad()
-            logits = module(states[list(spec.states(LAYERS))], mask, positions)
+            logits = module(states[list(spec.head.states(LAYERS))], mask, positions)
             cross_entropy(logits, gold[batch.places]).backward()
             optimizer.step()
 
@@ -112,7 +112,7 @@ def main() -> None:
         heads = [replace(spec, seed=seed) for spec in specs(group) for seed in range(args.seeds)]
         (ours, stacks), (theirs, modules) = stacked(heads, data, batches), one_by_one(heads, data, batches)
         times = in_turn({"stacked": ours, "alone": theirs}, args.rounds, device=device)
-        kinds = len({spec.architecture for spec in heads})
+        kinds = len({spec.head.architecture for spec in heads})
         apart = difference(heads, stacks, modules, data.batch(batches[0]))
         cells = (
             milliseconds(times["stacked"]),

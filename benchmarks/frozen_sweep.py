@@ -72,7 +72,7 @@ def specs(group: str) -> list[HeadSpec]:
         {"name": "norm layer product D_7", "fuse_layer": (7,), "norm": "layer", "gate": "product"},
     ]
     chosen = {"core": core, "controls": controls, "variants": variants, "norms": norms}[group]
-    return [HeadSpec(**options) for options in chosen]
+    return [HeadSpec.of(**options) for options in chosen]
 
 
 def files(task: str, data: Path) -> tuple[Path, Path, dict[str, Path]]:

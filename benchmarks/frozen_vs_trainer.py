@@ -53,8 +53,8 @@ def main() -> None:
     args.steps, args.warmup = args.steps or (150 if gpu else 10), args.warmup or (30 if gpu else 2)
     model, corpus = encoder_and_corpus(args)
     layers = model.config.num_hidden_layers
-    specs = [HeadSpec(name="last", fusion="last")]
-    specs += [HeadSpec(name=f"D_{k}", fuse_layer=(k,), gate="attention") for k in range(1, layers + 1)]
+    specs = [HeadSpec.of(name="last", fusion="last")]
+    specs += [HeadSpec.of(name=f"D_{k}", fuse_layer=(k,), gate="attention") for k in range(1, layers + 1)]
     peers = {}
     for spec in (specs[0], specs[max(1, round(8 * layers / 12))]):
         seconds, _ = trainer_seconds(model, spec, corpus, args, steps=args.steps, warmup=args.warmup, frozen=True)

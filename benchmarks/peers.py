@@ -135,7 +135,11 @@ def trainer_seconds(
         Seconds a step, and the most GPU memory in GB.
     """
     plain = DLFAForTokenClassification.from_encoder(
-        model, spec.fuse_layer or None, id2label=NER.id2label, fusion=spec.fusion, gate=spec.gate
+        model,
+        spec.head.layers or None,
+        id2label=NER.id2label,
+        fusion=spec.head.fusion,
+        gate=spec.head.fusion_options.gate,
     )
     plain.encoder.requires_grad_(not frozen)
     clock = Clock(args.device, warmup, steps)

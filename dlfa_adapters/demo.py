@@ -133,7 +133,7 @@ def run_demo(
         for k in range(1, train.states.num_layers)
         if (head := heads[name := f"layer {k}"])
     }
-    columns = [name for name, head in heads.items() if head.spec.fusion != "layer"]
+    columns = [name for name, head in heads.items() if head.spec.head.fusion != "layer"]
     scores = {language: {column: row[column] for column in columns} for language, row in scores.items()}
     picked = heads[max(columns, key=lambda column: heads[column].quality)]
     run, tagger = _save(loaded, picked, out, seed, scores)
@@ -154,9 +154,9 @@ def run_demo(
 
 def _specs(num_layers: int, seed: int) -> list[HeadSpec]:
     """The baseline, D_1..D_L and each layer below the last alone, all from the same seed."""
-    baseline = HeadSpec(name="last", fusion="last", seed=seed)
-    fused = (HeadSpec(name=f"D_{k}", fuse_layer=(k,), gate=GATE, seed=seed) for k in range(1, num_layers + 1))
-    alone = (HeadSpec(name=f"layer {k}", fusion="layer", fuse_layer=(k,), seed=seed) for k in range(1, num_layers))
+    baseline = HeadSpec.of("last", fusion="last", seed=seed)
+    fused = (HeadSpec.of(f"D_{k}", fuse_layer=(k,), gate=GATE, seed=seed) for k in range(1, num_layers + 1))
+    alone = (HeadSpec.of(f"layer {k}", fusion="layer", fuse_layer=(k,), seed=seed) for k in range(1, num_layers))
     return [baseline, *fused, *alone]
 
 
@@ -198,12 +198,12 @@ def _save(
     scores: dict[str, dict[str, float | None]],
 ) -> tuple[Run, Tagger]:
     """Put the picked head on the encoder and write the run folder."""
-    spec = picked.spec
+    head = picked.spec.head
     add_trained_head(encoder.model, NER.name, picked, NER.labels)
     config = run_record(
         NER,
         encoder=encoder.describe(),
-        head={"fusion": spec.fusion, "fuse_layer": list(spec.fuse_layer), "gate": spec.gate},
+        head={"fusion": head.fusion, "fuse_layer": list(head.layers), "gate": head.fusion_options.gate},
         windows={**WINDOWS, "pooling": "first"},
         tuning="features",
         seed=seed,
@@ -220,7 +220,7 @@ def _save(
         metrics={
             "name": "span_f1_lenient",
             "dev": {"en": round(picked.dev_score, 2)},
-            "test": {language: row[spec.name] for language, row in scores.items()},
+            "test": {language: row[picked.spec.name] for language, row in scores.items()},
         },
     )
     run = write_run(out, config, lambda folder: encoder.model.save_head(str(folder / "head"), NER.name))

@@ -160,7 +160,8 @@ def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]
     """Sweep; None in all processes but the main one."""
     from dlfa_adapters.ground.files import parse_bytes
     from dlfa_adapters.ground.running import see_one_gpu
-    from dlfa_adapters.sweeps.asked import check_sweep, parse_layers
+    from dlfa_adapters.sweeps.asked import check_sweep
+    from dlfa_adapters.sweeps.variants import parse_layers
     from dlfa_cli.screen import loading, progress_bars
 
     chosen = parse_layers(layers) if layers else None

@@ -10,7 +10,7 @@ from dlfa_adapters.data.batching import HasInputIds, pad_batch
 from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.encoders.compute import tokens_at_once
 from dlfa_adapters.fusion import Fusion, select_states
-from dlfa_adapters.fusion.pooling import pool_tokens
+from dlfa_adapters.fusion.readout import pool_tokens
 from dlfa_adapters.ground.errors import RunError
 
 FUSED = "fused"

@@ -5,13 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dlfa_adapters.fusion.aif import AIF
-    from dlfa_adapters.fusion.base import Fusion
-    from dlfa_adapters.fusion.bilstm import CLASSIFIERS, BiLSTM, make_bilstm
-    from dlfa_adapters.fusion.build import FUSIONS, make_fusion, register_fusion
+    from dlfa_adapters.fusion.base import Fusion, Weights, select_states
+    from dlfa_adapters.fusion.build import (
+        FUSIONS,
+        FuseLayer,
+        check_fuse_layer,
+        make_fusion,
+        register_fusion,
+        state_indices,
+    )
     from dlfa_adapters.fusion.controls import ConcatMLP, OneLayer, ScalarMix
     from dlfa_adapters.fusion.dlfa import DLFA
     from dlfa_adapters.fusion.norm import MaskedBatchNorm
-    from dlfa_adapters.fusion.select import FuseLayer, check_fuse_layer, select_states, state_indices
+    from dlfa_adapters.fusion.options import DLFAOptions
+    from dlfa_adapters.fusion.readout import CLASSIFIERS, BiLSTM, make_bilstm
 
 __all__ = [
     "AIF",
@@ -20,11 +27,13 @@ __all__ = [
     "FUSIONS",
     "BiLSTM",
     "ConcatMLP",
+    "DLFAOptions",
     "FuseLayer",
     "Fusion",
     "MaskedBatchNorm",
     "OneLayer",
     "ScalarMix",
+    "Weights",
     "check_fuse_layer",
     "make_bilstm",
     "make_fusion",
@@ -35,13 +44,13 @@ __all__ = [
 
 _MODULES = {
     "aif": ("AIF",),
-    "base": ("Fusion",),
-    "bilstm": ("CLASSIFIERS", "BiLSTM", "make_bilstm"),
-    "build": ("FUSIONS", "make_fusion", "register_fusion"),
+    "base": ("Fusion", "Weights", "select_states"),
+    "build": ("FUSIONS", "FuseLayer", "check_fuse_layer", "make_fusion", "register_fusion", "state_indices"),
     "controls": ("ConcatMLP", "OneLayer", "ScalarMix"),
     "dlfa": ("DLFA",),
     "norm": ("MaskedBatchNorm",),
-    "select": ("FuseLayer", "check_fuse_layer", "select_states", "state_indices"),
+    "options": ("DLFAOptions",),
+    "readout": ("CLASSIFIERS", "BiLSTM", "make_bilstm"),
 }
 
 

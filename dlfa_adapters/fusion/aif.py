@@ -1,15 +1,25 @@
 """Attentional Information Fusion: equations (1) to (3) of the DLFA paper."""
 
 import math
-from typing import cast
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
+from torch.nn import functional
 
-from dlfa_adapters.fusion.base import check_mask, check_sizes, one_of, true_or_false
-from dlfa_adapters.fusion.moments import as_bool, in_dtype, wide_dtype
-from dlfa_adapters.fusion.norm import NORMS
+from dlfa_adapters.fusion.base import (
+    Weights,
+    as_bool,
+    check_mask,
+    check_sizes,
+    in_dtype,
+    linear,
+    true_or_false,
+    wide_dtype,
+)
+from dlfa_adapters.fusion.norm import EPS, MOMENTUM, NORMS
+from dlfa_adapters.fusion.options import one_of
 
 BRANCHES = {"both": (True, False), "global": (True, True), "local": (False, False)}
 """Which of the two branches see the mean over the tokens."""
@@ -149,3 +159,46 @@ class AIF(nn.Module):
             $W \odot \sigma(W_{Global} + W_{Local})$, (batch, seq, width).
         """
         return w * self.attention(w, attention_mask)
+
+
+def stacked_attention(branches: str, norm: str, weights: Weights, w: Tensor, batch: Any) -> Tensor:
+    """`AIF.attention` of many heads at once, see `Weights`."""
+    first, second = (
+        _stacked_branch(norm, weights.inside(f"branches.{i}"), w, batch if pooled else None)
+        for i, pooled in enumerate(BRANCHES[branches])
+    )
+    return torch.sigmoid(first + second)
+
+
+def _stacked_branch(norm: str, weights: Weights, w: Tensor, pooled: Any) -> Tensor:
+    """Equation (1), with a batch whose windows are averaged, or (2)."""
+    x = w if pooled is None else w @ pooled.mean
+    x = _stacked_norm(norm, weights.inside("norm1"), linear(weights.inside("conv1"), x))
+    x = _stacked_norm(norm, weights.inside("norm2"), linear(weights.inside("conv2"), torch.relu(x)))
+    return x if pooled is None else x @ pooled.member
+
+
+def _stacked_norm(norm: str, weights: Weights, x: Tensor) -> Tensor:
+    if norm == "none":
+        return x
+    if norm == "layer":
+        normed = functional.layer_norm(x.transpose(1, 2), (x.shape[1],))
+        return (normed * weights["weight"].unsqueeze(1) + weights["bias"].unsqueeze(1)).transpose(1, 2)
+    heads, channels, positions = x.shape
+    learn = weights.training and positions > 1  # from one position there is no variance
+    mean, var, seen = (
+        weights.buffers[weights.prefix + name] for name in ("running_mean", "running_var", "num_batches_tracked")
+    )
+    if learn:
+        seen.add_(1)
+    normed = functional.batch_norm(
+        x.reshape(1, heads * channels, positions),
+        mean.view(-1),
+        var.view(-1),
+        weights["weight"].view(-1),
+        weights["bias"].view(-1),
+        training=learn,
+        momentum=MOMENTUM,
+        eps=EPS,
+    )
+    return normed.view(heads, channels, positions)

@@ -1,10 +1,13 @@
 """What DLFA is compared with: the last layer, one layer alone, a mix of all, an MLP of equal size."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from dlfa_adapters.fusion.base import Fusion, check_count, check_sizes
+from dlfa_adapters.fusion.base import Fusion, Weights, check_count, check_sizes, linear
 
 
 class OneLayer(Fusion):
@@ -96,6 +99,24 @@ class ConcatMLP(Fusion):
 
     def reset_parameters(self) -> None:
         """Kaiming-normal weights, zero biases."""
-        for linear in (self.up, self.down):
-            nn.init.kaiming_normal_(linear.weight, nonlinearity="relu")
-            nn.init.zeros_(linear.bias)
+        for layer in (self.up, self.down):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            nn.init.zeros_(layer.bias)
+
+
+def stacked_layer(options: Any, weights: Weights, states: Sequence[Tensor], batch: Any) -> Tensor:
+    """`OneLayer` of many heads at once, see `Weights`."""
+    return states[0]
+
+
+def stacked_mix(options: Any, weights: Weights, states: Sequence[Tensor], batch: Any) -> Tensor:
+    """`ScalarMix` of many heads at once, see `Weights`."""
+    shares = weights["scale"].unsqueeze(1) * weights["weights"].softmax(1)
+    return torch.einsum("hk,kwt->hwt", shares, torch.cat(list(states)))
+
+
+def stacked_concat(options: Any, weights: Weights, states: Sequence[Tensor], batch: Any) -> Tensor:
+    """`ConcatMLP` of many heads at once, see `Weights`."""
+    heads = len(weights["up.weight"])
+    joined = torch.cat([state.expand(heads, -1, -1) for state in states], 1)
+    return linear(weights.inside("down"), torch.relu(linear(weights.inside("up"), joined)))

@@ -1,11 +1,15 @@
 """Double Layer Feature Aggregation: equation (4) of the paper, for one lower layer or several."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from dlfa_adapters.fusion.aif import AIF
-from dlfa_adapters.fusion.base import Fusion, check_count, check_sizes, one_of
+from dlfa_adapters.fusion.aif import AIF, stacked_attention
+from dlfa_adapters.fusion.base import Fusion, Weights, check_count, check_sizes
+from dlfa_adapters.fusion.options import one_of
 
 
 class DLFA(Fusion):
@@ -73,3 +77,14 @@ class DLFA(Fusion):
         for aif in self.aif:
             assert isinstance(aif, AIF)
             aif.reset_parameters()
+
+
+def stacked_dlfa(options: Any, weights: Weights, states: Sequence[Tensor], batch: Any) -> Tensor:
+    """Equation (4), once for each lower state, of many heads at once; see `Weights`."""
+    *lowers, fused = states
+    for step, lower in enumerate(lowers):
+        w = (lower + fused) / 2
+        attention = stacked_attention(options.branches, options.norm, weights.inside(f"aif.{step}"), w, batch)
+        weight = w * attention if options.gate == "product" else attention
+        fused = fused + weight * (lower - fused)
+    return fused

@@ -12,16 +12,16 @@ from transformers.utils import ModelOutput
 
 from dlfa_adapters._version import __version__
 from dlfa_adapters.encoders.parts import check_encoder, describe_encoder
-from dlfa_adapters.fusion import FuseLayer, make_bilstm, make_fusion, select_states, state_indices
-from dlfa_adapters.fusion.base import one_of, true_or_false
-from dlfa_adapters.fusion.pooling import POOLINGS, first_real_token
+from dlfa_adapters.fusion import make_bilstm, make_fusion, select_states
+from dlfa_adapters.fusion.options import flat
+from dlfa_adapters.fusion.readout import first_real_token
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.heads.inner import inner_head, of_width, with_prompt
 from dlfa_adapters.heads.names import check_head_name
 from dlfa_adapters.heads.schema import HEAD_TYPE
 from dlfa_adapters.kinds import kind_of_head
 from dlfa_adapters.kinds.loss import share_of_batch
-from dlfa_adapters.tasks.fuse_layer import checked_fuse_layer
+from dlfa_adapters.tasks.head_options import HeadOptions, checked_fuse_layer, split_options
 
 logger = logging.getLogger(__name__)
 
@@ -42,26 +42,15 @@ class DLFAHead(PredictionHead):
         model: The model that the head is for.
         head_name: Name of the head.
         inner_head_type: One of `dlfa_adapters.heads.inner.INNER_HEAD_TYPES`, a `head_type` of adapters.
-        fuse_layer: A layer 0..L, or a tuple of them; None for the fusions that take none.
-        fusion: A name of `dlfa_adapters.fusion.FUSIONS`.
-        reduction: See `AIF`.
-        branches: See `AIF`.
-        gate: See `DLFA`.
-        norm: See `AIF`.
-        init: See `AIF`.
-        mask_padding: See `AIF`.
-        pooling: Which piece of a word carries its label: `first`, `last` or `mean`. The head does not use it; it is
-            kept for those who prepare its input.
-        classifier: `linear`: the inner head alone; `bilstm`: a two-layer bidirectional LSTM in front of it.
-        lstm_hidden: See `BiLSTM`.
-        lstm_dropout: See `BiLSTM`.
         num_labels: Number of labels.
         num_choices: Number of choices, for `multiple_choice`.
         id2label: Label names by id.
         encoder: The encoder that the head was saved from; checked against the model.
         format: Number of the saved format.
         versions: Versions of the libraries that saved it; replaced by those that run.
-        **inner_options: Options of the inner head (`layers`, `activation_function`, `dropout_prob`...).
+        **options: Options of the head, see `HeadOptions`: `fuse_layer`, `fusion`, those of the fusion, `pooling` (which
+            the head does not use; it is kept for those who prepare its input), `classifier`...; and of the inner head
+            (`layers`, `activation_function`, `dropout_prob`...).
 
     Raises:
         ConfigError: If a value cannot work; the sentence says what would.
@@ -74,25 +63,13 @@ class DLFAHead(PredictionHead):
         head_name: str,
         *,
         inner_head_type: str,
-        fuse_layer: FuseLayer | list[int] | None = None,
-        fusion: str = "dlfa",
-        reduction: float = 4,
-        branches: str = "both",
-        gate: str = "product",
-        norm: str = "batch",
-        init: str = "kaiming",
-        mask_padding: bool = True,
-        pooling: str = "first",
-        classifier: str = "linear",
-        lstm_hidden: int = 256,
-        lstm_dropout: float = 0.1,
         num_labels: int | None = None,
         num_choices: int | None = None,
         id2label: dict[int, str] | None = None,
         encoder: dict[str, Any] | None = None,
         format: int = FORMAT,
         versions: dict[str, str] | None = None,
-        **inner_options: Any,
+        **options: Any,
     ) -> None:
         super().__init__(check_head_name(head_name))
         if format > FORMAT:
@@ -104,39 +81,28 @@ class DLFAHead(PredictionHead):
             check_encoder(head_name, encoder, model.config)
         self.inner_head_type, self.num_layers = inner_head_type, int(model.config.num_hidden_layers)
         self.kind = kind_of_head(inner_head_type)
-        options: dict[str, Any] = {
-            "reduction": reduction,
-            "branches": branches,
-            "gate": gate,
-            "norm": norm,
-            "init": init,
-            "mask_padding": mask_padding,
-        }
-        layers = checked_fuse_layer(fusion, fuse_layer, self.num_layers)
+        own, inner_options = split_options(options)
+        layers = checked_fuse_layer(own.get("fusion", "dlfa"), own.pop("fuse_layer", None), self.num_layers)
+        head = HeadOptions().changed(**own, fuse_layer=layers)
         width = model.config.hidden_size
         try:
-            one_of("pooling", pooling, POOLINGS)
-            true_or_false("mask_padding", mask_padding)
-            bilstm = make_bilstm(classifier, width, lstm_hidden, lstm_dropout)
-            below = model if bilstm is None else of_width(model, 2 * lstm_hidden)
+            bilstm = make_bilstm(head.classifier, width, head.lstm_hidden, head.lstm_dropout)
+            below = model if bilstm is None else of_width(model, 2 * head.lstm_hidden)
             inner = inner_head(below, head_name, inner_head_type, num_labels, num_choices, id2label, inner_options)
-            module = make_fusion(fusion, width, num_layers=self.num_layers, num_lower=len(layers), **options)
+            fused = flat(head.fusion_options)
+            module = make_fusion(head.fusion, width, num_layers=self.num_layers, num_lower=len(layers), **fused)
         except ValueError as error:
             raise ConfigError(str(error)) from error
-        self.indices = state_indices(fusion, layers, self.num_layers)
+        self.indices = head.states(self.num_layers)
         self.fusion, self.bilstm, self.inner = module, bilstm, inner
         self.config = {
             **inner.config,
-            **options,
+            **fused,
             "head_type": HEAD_TYPE,
             "inner_head_type": inner_head_type,
             "format": FORMAT,
-            "fusion": fusion,
+            **{name: value for name, value in head.keywords().items() if name not in fused},
             "fuse_layer": list(layers) or None,
-            "pooling": pooling,
-            "classifier": classifier,
-            "lstm_hidden": lstm_hidden,
-            "lstm_dropout": lstm_dropout,
             "encoder": encoder or describe_encoder(model.config),
             "versions": {
                 "dlfa_adapters": __version__,

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.schema import INNER_HEAD_TYPES
+from dlfa_adapters.tasks.head_options import HeadOptions
 from dlfa_adapters.tasks.labels import check_id2label
 
 
@@ -39,9 +40,10 @@ def inner_head(
     names = check_id2label(id2label) or {i: f"LABEL_{i}" for i in range(count or 0)}
     cls = MODEL_HEAD_MAP[head_type]
     known = set(inspect.signature(cls).parameters) - {"model", "head_name", "use_pooler", "id2label", size}
+    ours = HeadOptions.known()
     for option in options:
         if option not in known:
-            close = difflib.get_close_matches(option, known | {"fuse_layer", "reduction", "branches", "gate"}, 1)
+            close = difflib.get_close_matches(option, known, 1) or difflib.get_close_matches(option, ours, 1)
             raise ConfigError(
                 f"A {head_type} head has no option {option!r}; "
                 + (f"did you mean {close[0]!r}?" if close else f"it has {', '.join(sorted(known)) or 'none'}.")

@@ -18,7 +18,7 @@ from dlfa_adapters.heads.options import resolve_labels
 from dlfa_adapters.heads.saving import SavingMixin
 from dlfa_adapters.heads.schema import HEAD_TYPE
 from dlfa_adapters.tasks import get_task
-from dlfa_adapters.tasks.fuse_layer import resolve_fuse_layer
+from dlfa_adapters.tasks.head_options import resolve_fuse_layer
 
 
 class DLFAHeadsMixin(ActivationMixin, AveragingMixin, LanguageMixin, ForwardMixin, SavingMixin, FoldersMixin):
@@ -50,21 +50,10 @@ class DLFAHeadsMixin(ActivationMixin, AveragingMixin, LanguageMixin, ForwardMixi
         head_type: str | None = None,
         num_labels: int | None = None,
         id2label: Mapping[int, str] | None = None,
-        fusion: str = "dlfa",
-        reduction: float = 4,
-        branches: str = "both",
-        gate: str = "product",
-        norm: str = "batch",
-        init: str = "kaiming",
-        mask_padding: bool = True,
-        pooling: str = "first",
-        classifier: str = "linear",
-        lstm_hidden: int = 256,
-        lstm_dropout: float = 0.1,
         overwrite_ok: bool = False,
         set_active: bool = True,
         num_choices: int | None = None,
-        **inner_options: Any,
+        **options: Any,
     ) -> None:
         """Add a prediction head that fuses layers (Chen et al. 2022, arXiv 2205.08497).
 
@@ -80,21 +69,12 @@ class DLFAHeadsMixin(ActivationMixin, AveragingMixin, LanguageMixin, ForwardMixi
                 `question_answering` or `dependency_parsing`.
             num_labels: Number of labels.
             id2label: Label names by id.
-            fusion: `dlfa`; or a control: `last` (no fusion), `layer` (one layer alone), `scalar_mix`, `concat`.
-            reduction: The inner width of the fusion is the encoder's divided by this.
-            branches: `both`, `global` or `local`.
-            gate: `product` as printed in the paper, or `attention`, which stays in 0..1.
-            norm: `batch` (over real tokens), `layer` or `none`.
-            init: `kaiming`, or `identity`: training starts close to the plain last layer.
-            mask_padding: Whether padding is left out of the fusion's means and variances.
-            pooling: Which piece of a word carries its label; saved with the head for those who prepare its input.
-            classifier: `linear`, or `bilstm`: a two-layer bidirectional LSTM in front of the stock head.
-            lstm_hidden: Its units a direction and layer.
-            lstm_dropout: Dropout between its layers.
             overwrite_ok: Whether a head of that name may be replaced.
             set_active: Whether to activate the head.
             num_choices: Number of choices, for `multiple_choice`.
-            **inner_options: Options of the stock head, such as `layers` or `dropout_prob`.
+            **options: By name: `fusion` and its options (`gate`, `norm`, `reduction`..., see `DLFAOptions`); `pooling`,
+                `classifier` and the other `HeadOptions`; and options of the stock head, such as `layers` or
+                `dropout_prob`.
 
         Raises:
             ConfigError: If a value cannot work; the sentence says what would.
@@ -103,23 +83,13 @@ class DLFAHeadsMixin(ActivationMixin, AveragingMixin, LanguageMixin, ForwardMixi
         if head_name in self.heads and not overwrite_ok:
             raise ConfigError(f"This model has a head {head_name!r} already; type overwrite_ok=True to replace it.")
         labels = resolve_labels(head_name, head_type, num_labels, num_choices, id2label)
+        fusion = options.get("fusion", "dlfa")
         head = DLFAHead(
             self,
             head_name,
             fuse_layer=resolve_fuse_layer(get_task(head_name), fuse_layer, fusion, self.config.num_hidden_layers),
-            fusion=fusion,
-            reduction=reduction,
-            branches=branches,
-            gate=gate,
-            norm=norm,
-            init=init,
-            mask_padding=mask_padding,
-            pooling=pooling,
-            classifier=classifier,
-            lstm_hidden=lstm_hidden,
-            lstm_dropout=lstm_dropout,
             **labels,
-            **inner_options,
+            **options,
         )
         self.add_prediction_head(head, overwrite_ok=overwrite_ok, set_active=set_active)
 

@@ -1,7 +1,7 @@
 """What `head_config.json` of a DLFA head and `language.json` must hold; if the values can work, the head says."""
 
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -21,6 +21,9 @@ INNER_HEAD_TYPES = (
 def head_schema() -> "type[BaseModel]":
     """The model of `head_config.json`."""
     from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+    from dlfa_adapters.fusion.build import FUSIONS
+    from dlfa_adapters.tasks.head_options import HeadOptions, split_options
 
     Name = Annotated[str, StringConstraints(min_length=1)]
     Natural = Annotated[int, Field(ge=0)]
@@ -43,16 +46,6 @@ def head_schema() -> "type[BaseModel]":
         format: Positive = 1
         fusion: Name = "dlfa"
         fuse_layer: Natural | list[Natural] | None = None
-        reduction: Annotated[float, Field(gt=0)] = 4
-        branches: Name = "both"
-        gate: Name = "product"
-        norm: Name = "batch"
-        init: Name = "kaiming"
-        mask_padding: bool = True
-        pooling: Literal["first", "last", "mean"] = "first"
-        classifier: Name = "linear"
-        lstm_hidden: Positive = 256
-        lstm_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
         num_labels: Positive | None = None
         num_choices: Positive | None = None
         label2id: dict[str, Natural] | None = None
@@ -65,6 +58,9 @@ def head_schema() -> "type[BaseModel]":
 
         @model_validator(mode="after")
         def _agrees(self) -> "Options":
+            if self.fusion in FUSIONS:  # of one that is not registered here the head itself says so
+                options, _ = split_options({**(self.model_extra or {}), "fusion": self.fusion})
+                HeadOptions().changed(**options)
             if self.inner_head_type not in INNER_HEAD_TYPES:
                 raise ValueError(f"inner_head_type must be one of {', '.join(INNER_HEAD_TYPES)}")
             ids = sorted((self.label2id or {}).values())

@@ -22,7 +22,7 @@ from dlfa_adapters.learning.frozen.stacks import all_layers
 from dlfa_adapters.learning.frozen.trials import all_rates, try_rates
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.tasks import Task
-from dlfa_adapters.tasks.fuse_layer import takes_layers
+from dlfa_adapters.tasks.head_options import takes_layers
 from dlfa_adapters.tuning.encoder import RATES
 
 AUTO = "auto"
@@ -107,7 +107,7 @@ def _by_dev(
     progress: Progress,
 ) -> LayerChoice:
     task, model = data["dev"].task, encoder.model
-    specs = [spec_of(settings, f"D_{layer}", settings.head.fusion, (layer,)) for layer in layers]
+    specs = [spec_of(settings, f"D_{layer}", (layer,)) for layer in layers]
     windows = {name: examples.rows for name, examples in data.items()}
     total = sum(map(len, windows.values()))
     device = model.device

@@ -87,7 +87,7 @@ def train_features(
         model.to(device)
         return OnFeatures(epoch, scores, max(scores), labels)
     sentences = {name: as_sentences(data[name], states[name]) for name in data}
-    specs = [spec_of(settings, head_name, head.config["fusion"], tuple(head.config["fuse_layer"] or ()))]
+    specs = [spec_of(settings, head_name, tuple(head.config["fuse_layer"] or ()))]
     options = {
         **steps_of(settings),
         "every": epochs_between(settings, len(train.rows), plateau=False),
@@ -142,16 +142,6 @@ def rates_of(settings: Settings, *, with_dev: bool = True) -> list[Rate]:
     return all_rates(several or (settings.steps.head_learning_rate or 1e-3,), [settings.steps.weight_decay])
 
 
-def spec_of(settings: Settings, name: str, fusion: str, fuse_layer: tuple[int, ...]) -> HeadSpec:
-    """A head with the options of settings."""
-    return HeadSpec(
-        name=name,
-        fusion=fusion,
-        fuse_layer=fuse_layer,
-        reduction=settings.head.reduction,
-        branches=settings.head.branches,
-        gate=settings.head.gate or "product",
-        norm=settings.head.norm,
-        init=settings.head.init,
-        seed=settings.steps.seed,
-    )
+def spec_of(settings: Settings, name: str, layers: tuple[int, ...]) -> HeadSpec:
+    """The head of settings, with other fuse layers."""
+    return HeadSpec(name=name, head=settings.head.changed(fuse_layer=layers), seed=settings.steps.seed)

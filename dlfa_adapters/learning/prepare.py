@@ -91,7 +91,7 @@ def prepare(
         id2label=known.id2label,
         layers=1,
         overwrite_ok=True,
-        **settings.head.as_keywords(),
+        **settings.head.keywords(),
     )
     learner = tuning.prepare(loaded.model, known.name)
     data = {"train": describe_data(rows, source)}

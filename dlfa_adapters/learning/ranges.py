@@ -1,4 +1,4 @@
-"""Which values the options of a training may have: numbers and words."""
+"""Which numbers the options of a training may have, and where curves may go."""
 
 import sys
 from collections.abc import Mapping
@@ -24,21 +24,11 @@ RANGES: dict[str, tuple[float, float, str]] = {
 }
 """Least and greatest value of each option, and how to say so."""
 
-CHOICES: dict[str, tuple[str, ...]] = {
-    "fusion": ("dlfa", "last", "layer", "scalar_mix", "concat"),
-    "gate": ("product", "attention"),
-    "branches": ("both", "global", "local"),
-    "norm": ("batch", "layer", "none"),
-    "init": ("kaiming", "identity"),
-    "pooling": ("first", "last", "mean"),
-    "classifier": ("linear", "bilstm"),
-    "precision": ("fp32", "bf16", "fp16"),
-    "report_to": (
-        "none", "azure_ml", "comet_ml", "mlflow", "neptune", "tensorboard", "trackio", "wandb", "codecarbon", "clearml",
-        "dagshub", "flyte", "dvclive", "swanlab",
-    ),
-}  # fmt: skip
-"""The words that an option may be. What takes them loads PyTorch, and they are wanted before; a test compares them."""
+REPORT_TO = (
+    "none", "azure_ml", "comet_ml", "mlflow", "neptune", "tensorboard", "trackio", "wandb", "codecarbon", "clearml",
+    "dagshub", "flyte", "dvclive", "swanlab",
+)  # fmt: skip
+"""Where curves can go. What takes these words loads PyTorch, and they are wanted before; a test compares them."""
 
 
 def check_ranges(options: Mapping[str, Any]) -> None:
@@ -56,23 +46,15 @@ def check_ranges(options: Mapping[str, Any]) -> None:
             raise ConfigError(f"{name} must be {said}, got {value!r}.")
 
 
-def check_choices(options: Mapping[str, Any]) -> None:
-    """Refuse a word that is none of the `CHOICES`, and a place for the curves whose package is not installed.
-
-    Args:
-        options: Options by name; None stands for what is still open.
+def check_report_to(place: str) -> None:
+    """Refuse a place for the curves that there is not, or whose package is not installed.
 
     Raises:
-        ConfigError: Naming the option, its words and the one that came.
+        ConfigError: Naming the places and the one that came.
         MissingExtraError: If the package is missing.
     """
-    registered = getattr(sys.modules.get("dlfa_adapters.fusion.build"), "FUSIONS", ())  # with those of a user
-    for name, choices in CHOICES.items():
-        value = options.get(name)
-        if value is not None and value not in choices and not (name == "fusion" and value in registered):
-            words = [*choices, *(each for each in registered if name == "fusion" and each not in choices)]
-            raise ConfigError(f"{name} must be one of {', '.join(words)}; got {value!r}.")
-    place = options.get("report_to", "none")
+    if place not in REPORT_TO:
+        raise ConfigError(f"report_to must be one of {', '.join(REPORT_TO)}; got {place!r}.")
     if place != "none":
         from transformers.integrations import get_available_reporting_integrations
 

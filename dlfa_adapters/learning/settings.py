@@ -1,14 +1,14 @@
 """The options of a training, checked and filled in: of the head, the text, the steps and the machine."""
 
-import difflib
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-from dlfa_adapters.fusion.options import HeadOptions
+from dlfa_adapters.fusion.options import Option, check_values, flat, no_such_option, options_of
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.running import world_size
-from dlfa_adapters.learning.ranges import check_choices, check_ranges
+from dlfa_adapters.learning.ranges import check_ranges, check_report_to
 from dlfa_adapters.learning.rates_to_try import rates_to_try, several_rates
+from dlfa_adapters.tasks.head_options import HeadOptions
 from dlfa_adapters.tuning import Tuning
 
 
@@ -90,10 +90,13 @@ class MachineOptions:
     """
 
     micro_batch_size: int | None = None
-    precision: str | None = None
+    precision: Literal["fp32", "bf16", "fp16"] | None = None
     gradient_checkpointing: bool = False
     compile: bool = False
     report_to: str = "none"
+
+
+_PARTS = (TextOptions, StepOptions, MachineOptions)
 
 
 @dataclass(frozen=True)
@@ -105,73 +108,90 @@ class Settings:
         text: How text is cut.
         steps: How it learns.
         machine: How the machine is used.
+        given: Names of the options of the head that were given; for the others a tuning may have other defaults.
     """
 
     head: HeadOptions = field(default_factory=HeadOptions)
     text: TextOptions = field(default_factory=TextOptions)
     steps: StepOptions = field(default_factory=StepOptions)
     machine: MachineOptions = field(default_factory=MachineOptions)
+    given: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+
+    @staticmethod
+    def known(fusion: str = "dlfa") -> dict[str, Option]:
+        """All options by name, with those of a fusion.
+
+        Raises:
+            ConfigError: If there is no such fusion, or one of its options has the name of another one.
+        """
+        head, others = HeadOptions.known(fusion), {n: o for part in _PARTS for n, o in options_of(part).items()}
+        if both := sorted(head.keys() & others):
+            raise ConfigError(f"The fusion {fusion!r} has an option {both[0]!r}, as every training has; rename it.")
+        return {**head, **others}
 
     def changed(self, **options: Any) -> "Settings":
-        """The same with other values of some options, by name."""
-        parts = {}
-        for part in fields(self):
-            own = getattr(self, part.name)
-            parts[part.name] = replace(own, **{name: options.pop(name) for name in _flat(own) if name in options})
-        if options:
-            raise ConfigError(f"There is no training option {next(iter(options))!r}.")
-        return Settings(**parts)
+        """The same with other values of some options, by name.
+
+        Raises:
+            ConfigError: If there is no such option, or it cannot have that value.
+        """
+        text, steps, machine = (
+            {name: options.pop(name) for name in options_of(part) if name in options} for part in _PARTS
+        )
+        return replace(
+            self,
+            head=self.head.changed(**options),
+            text=replace(self.text, **text),
+            steps=replace(self.steps, **steps),
+            machine=replace(self.machine, **machine),
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """For a JSON file; `make_settings(**settings)` reads it again."""
-        flat = {name: value for part in fields(self) for name, value in _flat(getattr(self, part.name)).items()}
+        others = {name: value for part in (self.text, self.steps, self.machine) for name, value in flat(part).items()}
+        found = {**self.head.recorded(), **others}
         for name, before in _STANDS_BEHIND.items():
-            value, names = flat.pop(name), list(flat)
-            at = names.index(before) + 1
-            flat = {**{n: flat[n] for n in names[:at]}, name: value, **{n: flat[n] for n in names[at:]}}
-        return flat
+            if name in found:
+                value, names = found.pop(name), list(found)
+                at = names.index(before) + 1
+                found = {**{n: found[n] for n in names[:at]}, name: value, **{n: found[n] for n in names[at:]}}
+        return found
 
 
 _STANDS_BEHIND = {
     "parallel": "fuse_layer",
     "target_text": "parallel",
+    "gate": "target_text",
     "micro_batch_size": "batch_size",
     "seed": "report_to",
 }
 """The order of saved settings, where it is not that of the four parts."""
 
 
-def _flat(part: Any) -> dict[str, Any]:
-    return {each.name: getattr(part, each.name) for each in fields(part)}
-
-
 def make_settings(**options: Any) -> Settings:
-    """Settings from options by name; a single fuse layer becomes a tuple.
+    """Settings from options by name; a single fuse layer becomes a tuple, and None stands for what is left out.
 
     Raises:
         ConfigError: If there is no option of that name, or a value cannot work.
     """
-    known = list(Settings().as_dict())
+    known = Settings.known(options.get("fusion") or "dlfa")
     for name in options:
         if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
-            raise ConfigError(
-                f"There is no training option {name!r}; "
-                + (f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}.")
-            )
-    layer = options.get("fuse_layer")
-    if isinstance(layer, int):
-        options["fuse_layer"] = (layer,)
-    elif isinstance(layer, str) and layer != "auto":
+            raise ConfigError(no_such_option("There is no training", name, known))
+    options = {name: value for name, value in options.items() if value is not None}
+    if isinstance(layer := options.get("fuse_layer"), str) and layer != "auto":
         raise ConfigError(f"fuse_layer must be a layer, several, or auto; got {layer!r}.")
-    elif layer is not None and layer != "auto":
-        options["fuse_layer"] = tuple(layer)
-    settings = Settings().changed(**several_rates(options))
+    options = several_rates(options)
+    check_ranges(options)
+    for part in _PARTS:
+        try:
+            check_values(part, {name: value for name, value in options.items() if name in options_of(part)})
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+    settings = replace(Settings().changed(**options), given=frozenset(options))
     if (settings.text.parallel or settings.text.target_text) and settings.head.fuse_layer != "auto":
         raise ConfigError("--parallel and --target-text choose the layer of --fuse-layer auto; type that too.")
-    flat = settings.as_dict()
-    check_ranges(flat)
-    check_choices(flat)
+    check_report_to(settings.machine.report_to)
     return settings
 
 
@@ -183,7 +203,7 @@ def resolve(settings: Settings, tuning: Tuning) -> Settings:
     """
     import torch
 
-    gpu = torch.cuda.is_available()
+    gpu, known = torch.cuda.is_available(), HeadOptions.known(settings.head.fusion)
     head, steps, machine = settings.head, settings.steps, settings.machine
     if machine.precision == "fp16" and not gpu:
         raise ConfigError("precision fp16 needs a GPU; type --precision bf16 or fp32.")
@@ -197,7 +217,7 @@ def resolve(settings: Settings, tuning: Tuning) -> Settings:
     share = steps.batch_size // world_size()
     least = 0 if steps.epochs is not None or steps.max_steps > 0 else defaults.min_steps
     resolved = settings.changed(
-        gate=head.gate or defaults.gate,
+        **{name: value for name, value in defaults.head.items() if name in known and name not in settings.given},
         epochs=steps.epochs or defaults.epochs,
         min_steps=least if steps.min_steps is None else steps.min_steps,
         learning_rate=given_rate or defaults.learning_rate,

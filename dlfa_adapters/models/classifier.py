@@ -6,7 +6,8 @@ from torch import Tensor, nn
 from transformers.activations import get_activation
 
 from dlfa_adapters.fusion import make_bilstm, make_fusion
-from dlfa_adapters.fusion.pooling import pool_tokens
+from dlfa_adapters.fusion.options import flat
+from dlfa_adapters.fusion.readout import pool_tokens
 from dlfa_adapters.ground.errors import ConfigError
 
 
@@ -30,23 +31,19 @@ class DLFAClassifier(nn.Module):
 
     def __init__(self, config: Any) -> None:
         super().__init__()
+        head = config.head
         try:
             self.fusion = make_fusion(
-                config.fusion,
+                head.fusion,
                 config.hidden_size,
                 num_layers=config.num_hidden_layers,
-                num_lower=len(config.fuse_layer or ()),
-                reduction=config.reduction,
-                branches=config.branches,
-                gate=config.gate,
-                norm=config.norm,
-                init=config.init,
-                mask_padding=config.mask_padding,
+                num_lower=len(head.layers),
+                **flat(head.fusion_options),
             )
-            self.bilstm = make_bilstm(config.classifier, config.hidden_size, config.lstm_hidden, config.lstm_dropout)
+            self.bilstm = make_bilstm(head.classifier, config.hidden_size, head.lstm_hidden, head.lstm_dropout)
         except ValueError as error:
             raise ConfigError(str(error)) from error
-        width = config.hidden_size if self.bilstm is None else 2 * config.lstm_hidden
+        width = config.hidden_size if self.bilstm is None else 2 * head.lstm_hidden
         self.out = nn.Sequential(*_layers(config, width))
 
     def forward(self, *states: Tensor, attention_mask: Tensor | None = None, pooling: str | None = None) -> Tensor:

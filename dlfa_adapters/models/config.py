@@ -7,9 +7,8 @@ from transformers import AutoConfig, PretrainedConfig
 
 from dlfa_adapters._version import __version__
 from dlfa_adapters.fusion import FuseLayer
-from dlfa_adapters.fusion.pooling import POOLINGS
 from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError
-from dlfa_adapters.tasks.fuse_layer import checked_fuse_layer
+from dlfa_adapters.tasks.head_options import HeadOptions, checked_fuse_layer, split_options
 from dlfa_adapters.tasks.labels import check_id2label
 
 FORMAT = 1
@@ -37,19 +36,7 @@ class DLFAConfig(PretrainedConfig):
     Args:
         encoder_config: The configuration of the encoder, or its dictionary with `model_type`.
         fuse_layer: A layer 0..L, or several, fused with the last one; None for the fusions that take none.
-        fusion: A name of `dlfa_adapters.fusion.FUSIONS`.
-        reduction: See `AIF`.
-        branches: See `AIF`.
-        gate: See `DLFA`.
-        norm: See `AIF`.
-        init: See `AIF`.
-        mask_padding: See `AIF`.
-        pooling: Which piece speaks for a word (tagging; the model does not use it, it is kept for those who prepare
-            its input), or which token for a text (classification): `first`, `last` or `mean`, of the real ones.
         windows: How text is cut for a tagger, `max_length` and `context` of `make_windows`; for pipelines.
-        classifier: `linear`, or `bilstm`: a two-layer bidirectional LSTM in front of the linear maps.
-        lstm_hidden: See `dlfa_adapters.fusion.BiLSTM`.
-        lstm_dropout: See there.
         classifier_layers: Number of linear maps of the classifier.
         classifier_activation: What stands between them, a name of `transformers.activations.ACT2FN`, or None.
         classifier_bias: Whether the last of them has a bias.
@@ -57,7 +44,10 @@ class DLFAConfig(PretrainedConfig):
         task: Name of the task.
         encoder_name: Where the encoder came from: a name on the hub, or a folder.
         dlfa_format: Number of the saved format.
-        **kwargs: `id2label`, `num_labels`, `problem_type` and so on, see `PretrainedConfig`.
+        **kwargs: Options of the head by name, see `HeadOptions`: `fusion` and its options (`gate`, `norm`...),
+            `pooling` (a tagger does not use it, it is kept for those who prepare its input; of a text it is the token,
+            of the real ones), `classifier`...; and `id2label`, `num_labels`, `problem_type` and so on, see
+            `PretrainedConfig`.
 
     Raises:
         ConfigError: If a value cannot work.
@@ -74,18 +64,7 @@ class DLFAConfig(PretrainedConfig):
         encoder_config: PretrainedConfig | Mapping[str, Any] | None = None,
         fuse_layer: FuseLayer | list[int] | None = None,
         *,
-        fusion: str = "dlfa",
-        reduction: float = 4,
-        branches: str = "both",
-        gate: str = "product",
-        norm: str = "batch",
-        init: str = "kaiming",
-        mask_padding: bool = True,
-        pooling: str = "first",
         windows: Mapping[str, int] | None = None,
-        classifier: str = "linear",
-        lstm_hidden: int = 256,
-        lstm_dropout: float = 0.1,
         classifier_layers: int = 1,
         classifier_activation: str | None = "tanh",
         classifier_bias: bool = True,
@@ -102,13 +81,11 @@ class DLFAConfig(PretrainedConfig):
             )
         nested = _encoder_config(encoder_config)
         num_layers, _ = encoder_size(nested)
-        if pooling not in POOLINGS:
-            raise ConfigError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r}.")
         if isinstance(classifier_layers, bool) or not isinstance(classifier_layers, int) or classifier_layers < 1:
             raise ConfigError(f"classifier_layers must be a whole number from 1 up, got {classifier_layers!r}.")
-        if not isinstance(mask_padding, bool):
-            raise ConfigError(f"mask_padding must be True or False; got {mask_padding!r}.")
-        layers = checked_fuse_layer(fusion, fuse_layer, num_layers)
+        own, kwargs = split_options(kwargs)
+        layers = checked_fuse_layer(own.get("fusion", "dlfa"), fuse_layer, num_layers)
+        head = HeadOptions().changed(**own, fuse_layer=layers)
         if kwargs.get("id2label") is not None:
             kwargs["id2label"] = check_id2label(kwargs["id2label"])
             kwargs["label2id"] = {name: id_ for id_, name in kwargs["id2label"].items()}
@@ -120,16 +97,19 @@ class DLFAConfig(PretrainedConfig):
         self.encoder_config = nested  # after super().__init__, which sets the attention of nested ones, to None too
         if attention is not None:
             self._attn_implementation = attention
-        self.fuse_layer = list(layers) or None
-        self.fusion, self.reduction, self.branches, self.gate = fusion, reduction, branches, gate
-        self.norm, self.init, self.mask_padding, self.pooling = norm, init, mask_padding, pooling
+        for name, value in {**head.keywords(), "fuse_layer": list(layers) or None}.items():
+            setattr(self, name, value)
         self.windows = dict(windows or WINDOWS)
-        self.classifier, self.lstm_hidden, self.lstm_dropout = classifier, lstm_hidden, lstm_dropout
         self.classifier_layers, self.classifier_activation = classifier_layers, classifier_activation
         self.classifier_bias = classifier_bias
         self.classifier_dropout = _dropout(nested) if classifier_dropout is None else classifier_dropout
         self.task, self.encoder_name = task, encoder_name
         self.dlfa_format, self.dlfa_version = FORMAT, __version__
+
+    @property
+    def head(self) -> HeadOptions:
+        """Its fusion, and what stands on it."""
+        return HeadOptions().changed(**{name: getattr(self, name) for name in HeadOptions.known(self.fusion)})
 
     def to_dict(self) -> dict[str, Any]:
         """All options; and, for PEFT, which looks there for them, the encoder's sizes."""

@@ -15,7 +15,8 @@ from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.models.config import DLFAConfig, encoder_size
 from dlfa_adapters.models.quantization import four_bits
 from dlfa_adapters.tasks import Task, get_task
-from dlfa_adapters.tasks.fuse_layer import resolve_fuse_layer
+from dlfa_adapters.tasks.head_options import HeadOptions, resolve_fuse_layer
+from dlfa_adapters.tasks.head_options import split_options as split_head
 from dlfa_adapters.tasks.labels import label_names
 
 CONFIG_OPTIONS = frozenset(inspect.signature(DLFAConfig.__init__).parameters) - {
@@ -27,7 +28,7 @@ CONFIG_OPTIONS = frozenset(inspect.signature(DLFAConfig.__init__).parameters) - 
     "encoder_name",
     "dlfa_format",
 } | {"num_labels", "id2label", "problem_type"}
-"""Options of `from_encoder` that go to `DLFAConfig`."""
+"""Options of `from_encoder` that go to `DLFAConfig`, besides those of the head."""
 
 SOURCE_OPTIONS = frozenset({"cache_dir", "force_download", "local_files_only", "revision", "subfolder", "token"})
 """Options that say where the encoder is; they go to its configuration and its weights."""
@@ -93,13 +94,15 @@ def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
     Raises:
         ConfigError: If a name is neither, with the closest that is.
     """
-    for name in options:
+    own, others = split_head(options)
+    known = [*HeadOptions.known(options.get("fusion", "dlfa")), *CONFIG_OPTIONS]
+    for name in others:
         if name not in CONFIG_OPTIONS | LOADING_OPTIONS:
-            close = difflib.get_close_matches(name, {*CONFIG_OPTIONS, *LOADING_OPTIONS, "fuse_layer", "task"}, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(CONFIG_OPTIONS))}."
+            close = difflib.get_close_matches(name, {*known, *LOADING_OPTIONS, "task"}, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(known))}."
             raise ConfigError(f"from_encoder has no option {name!r}; {hint}")
-    own = {name: value for name, value in options.items() if name in CONFIG_OPTIONS}
-    return own, {name: value for name, value in options.items() if name not in CONFIG_OPTIONS}
+    own |= {name: value for name, value in others.items() if name in CONFIG_OPTIONS}
+    return own, {name: value for name, value in others.items() if name not in CONFIG_OPTIONS}
 
 
 def _source(encoder: Any, loading: dict[str, Any]) -> tuple[Any, str | None, Callable[[], Any]]:

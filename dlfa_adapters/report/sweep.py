@@ -9,7 +9,7 @@ from dlfa_adapters.report.facts import Facts, facts
 from dlfa_adapters.scores.groups import Group
 from dlfa_adapters.scores.intervals import LEVEL
 from dlfa_adapters.sweeps.table import Line, SavedSweep, SweepTable
-from dlfa_adapters.sweeps.trainings import BASELINE
+from dlfa_adapters.sweeps.variants import BASELINE
 
 _LAYER = re.compile(r"D_(\d+)")
 

@@ -12,9 +12,7 @@ from dlfa_adapters.ground.folders import check_writable
 from dlfa_adapters.ground.packages import check_matplotlib
 from dlfa_adapters.learning.early import check_options
 from dlfa_adapters.runs.folder import WorkFolder
-
-EXTRAS = ("gates", "branches", "norms", "init", "reductions", "nested", "layers", "mix", "concat", "controls")
-"""Names of what is trained besides the baseline and D_1..D_L; `variants.EXTRAS` makes them."""
+from dlfa_adapters.sweeps.variants import check_seeds, read_extra
 
 PLAN = "plan.json"
 BEST, STATES, TRAININGS = "best", "states", "trainings"
@@ -42,7 +40,7 @@ def check_sweep(
         DataError: If there are no such data.
     """
     for item in extra:
-        split_extra(item)
+        read_extra(item)
     check_seeds(seeds)
     if options.get("plots"):
         check_matplotlib()
@@ -78,40 +76,3 @@ def _is_plan(plan: dict[str, Any]) -> bool:
     encoder = plan.get("encoder")
     known = isinstance(encoder, dict) and "fingerprint" in encoder
     return known and {"format", "task", "labels", "tuning", "data"} <= set(plan)
-
-
-def split_extra(item: str) -> tuple[str, str]:
-    """The name and the layers in `branches:7`.
-
-    Raises:
-        ConfigError: If there is nothing of that name.
-    """
-    name, _, layers = item.strip().partition(":")
-    if name not in EXTRAS:
-        raise ConfigError(f"expected {', '.join(EXTRAS)} in --with, got {name!r}; type e.g. --with gates,branches:7.")
-    return name, layers
-
-
-def check_seeds(seeds: int) -> None:
-    """Refuse a number of seeds that is none.
-
-    Raises:
-        ConfigError: If it is below 1.
-    """
-    if seeds < 1:
-        raise ConfigError(f"expected at least one seed, got {seeds}; type --seeds 3.")
-
-
-def parse_layers(text: str) -> list[int]:
-    """Layers from `4-9`, `1,7` or both.
-
-    Raises:
-        ConfigError: If it is neither.
-    """
-    found: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        if not first.isdecimal() or not (last or first).isdecimal():
-            raise ConfigError(f"expected layers such as 4-9 or 1,7, got {text!r}.")
-        found += range(int(first), int(last or first) + 1)
-    return found

@@ -5,7 +5,6 @@ import json
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -191,7 +190,7 @@ def _read_weights(folder: Path, key: str) -> dict[str, Tensor] | None:
 
 def _checkpoint(prepared: Prepared, jobs: Sequence[Job], folder: Path) -> Path:
     """The file of the epochs that are done, by all that they depend on; files of other trainings are deleted."""
-    specs = [[asdict(job.spec), job.rates] for job in jobs]
+    specs = [[job.spec.record(), job.rates] for job in jobs]
     told = [prepared.encoder.describe(), prepared.data, prepared.settings.as_dict(), prepared.task.labels, specs]
     digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
     path = folder / TRAININGS / f"epoch-{digest}.safetensors"

@@ -190,6 +190,6 @@ def _targets(request: Request, task: Task, source: Sources) -> tuple[list[Items]
 
 
 def _specs(request: Request, task: Task, settings: Settings, num_layers: int) -> list[HeadSpec]:
-    base = spec_of(settings, "", "dlfa", ())
+    base = spec_of(settings, "", ())
     at = task.default_fuse_layer(num_layers)
     return with_seeds(make_variants(base, num_layers, layers=request.layers, extra=request.extra, at=at), request.seeds)

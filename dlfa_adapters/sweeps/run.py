@@ -18,7 +18,7 @@ from dlfa_adapters.learning.plan import Source, Sources
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.learning.steps import few_steps
 from dlfa_adapters.runs import Run
-from dlfa_adapters.sweeps.asked import check_seeds, check_sweep_place, split_extra
+from dlfa_adapters.sweeps.asked import check_sweep_place
 from dlfa_adapters.sweeps.finetuned.ranks import without_launcher
 from dlfa_adapters.sweeps.finetuned.run import finetuned_sweep
 from dlfa_adapters.sweeps.frozen import frozen_sweep
@@ -27,6 +27,7 @@ from dlfa_adapters.sweeps.saved import begin, save, save_best
 from dlfa_adapters.sweeps.show import plot
 from dlfa_adapters.sweeps.table import SweepTable, make_table
 from dlfa_adapters.sweeps.trainings import SweepResult
+from dlfa_adapters.sweeps.variants import check_seeds, read_extra
 from dlfa_adapters.tuning import get_tuning
 
 logger = logging.getLogger(__name__)
@@ -120,7 +121,7 @@ def run_sweep(
     """
     check_seeds(seeds)
     for item in (extra := tuple(extra)):
-        split_extra(item)
+        read_extra(item)
     check_options(task, train_data=train_data, dev_data=dev_data, labels=labels, model=model, tuning=tuning, **options)
     method = get_tuning(tuning)
     if options.get("fuse_layer") is not None:

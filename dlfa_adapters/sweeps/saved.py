@@ -14,7 +14,6 @@ best/                  the run folder of the best head
 import json
 import math
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +124,7 @@ def save_head(prepared: Prepared, result: SweepResult, row: SweepRow, out: Path)
             **settings.as_dict(),
             "head_learning_rate": row.rates.rates.head,
             "rates_tried": {str(rates): finite_or_none(dev) for rates, dev, _ in row.rates.tried},
-            "fuse_layer": list(row.spec.fuse_layer),
+            "fuse_layer": list(row.spec.head.layers),
             "best": f"epoch {row.epoch}",
             "picked_on": f"{language_names(result.sources)} dev, among {len(result.rows)} heads of a sweep",
             "dev_scores": row.dev,
@@ -152,7 +151,7 @@ def read_rows(folder: str | Path) -> list[SweepRow]:
     try:
         return [
             SweepRow(
-                spec=HeadSpec(**{**head["spec"], "fuse_layer": tuple(head["spec"]["fuse_layer"])}),
+                spec=HeadSpec.read(head["spec"]),
                 epoch=head["epoch"],
                 dev=head["dev"],
                 languages={name: [_number(x) for x in values] for name, values in head["languages"].items()},
@@ -167,7 +166,7 @@ def read_rows(folder: str | Path) -> list[SweepRow]:
 def _as_dict(row: SweepRow) -> dict[str, Any]:
     languages = {name: [_rounded(x) for x in values] for name, values in row.languages.items()}
     dev, rates = [_rounded(x) for x in row.dev], row.rates.to_dict()
-    return {"spec": asdict(row.spec), "rates": rates, "epoch": row.epoch, "dev": dev, "languages": languages}
+    return {"spec": row.spec.record(), "rates": rates, "epoch": row.epoch, "dev": dev, "languages": languages}
 
 
 def _rounded(value: float) -> float | None:

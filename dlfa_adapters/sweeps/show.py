@@ -14,7 +14,8 @@ from dlfa_adapters.learning.rate_choice import Attempt
 from dlfa_adapters.scores.intervals import LEVEL, Difference
 from dlfa_adapters.scores.show import INTERVAL, NO_VALUE, TextTable, ends, percent, to_markdown, with_ends
 from dlfa_adapters.sweeps.table import Line, SweepTable
-from dlfa_adapters.sweeps.trainings import BASELINE, SweepResult
+from dlfa_adapters.sweeps.trainings import SweepResult
+from dlfa_adapters.sweeps.variants import BASELINE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -152,7 +153,7 @@ def series(result: SweepResult) -> dict[str, dict[int, str]]:
     """Names of variants with a single layer, by what they have in common and by layer: `D_k` -> 7 -> `D_7`."""
     found: dict[str, dict[int, str]] = {}
     for name, rows in result.variants().items():
-        layers = rows[0].spec.fuse_layer
+        layers = rows[0].spec.head.layers
         if len(layers) == 1:
             head, tail = name.split(str(layers[0]), 1)
             found.setdefault(f"{head}k{tail}", {})[layers[0]] = name

@@ -16,7 +16,8 @@ from dlfa_adapters.scores.groups import Group, groups
 from dlfa_adapters.scores.intervals import Difference, Estimate, differences
 from dlfa_adapters.scores.resample import RESAMPLES, Scored, resample_scores
 from dlfa_adapters.scores.translations import EARLIER, Drawn
-from dlfa_adapters.sweeps.trainings import BASELINE, SweepResult
+from dlfa_adapters.sweeps.trainings import SweepResult
+from dlfa_adapters.sweeps.variants import BASELINE
 
 FORMAT = 1
 RESULT = "sweep.json"

@@ -9,7 +9,7 @@ import json
 import logging
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from dlfa_adapters.sweeps.prepare import Prepared
 
 logger = logging.getLogger(__name__)
-
-BASELINE = "last"
-"""Name of the baseline in every sweep: the last layer alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +183,7 @@ class RowFiles:
         return self._identity(spec)[:16]
 
     def _identity(self, spec: HeadSpec) -> str:
-        return hashlib.sha256(f"{self._sweep} {json.dumps(asdict(spec), sort_keys=True)}".encode()).hexdigest()
+        return hashlib.sha256(f"{self._sweep} {json.dumps(spec.record(), sort_keys=True)}".encode()).hexdigest()
 
 
 class Job(NamedTuple):

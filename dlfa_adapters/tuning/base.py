@@ -1,7 +1,8 @@
 """What a tuning is: which parameters learn, at which rates, and what of the model must be saved."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from dlfa_adapters.ground.errors import ConfigError
@@ -18,7 +19,7 @@ class Defaults:
         learning_rate: Of everything but the head.
         head_learning_rate: Of fusion and classifier.
         epochs: Passes over the training data.
-        gate: See `DLFA`.
+        head: Options of the head that have another default with this tuning, where the fusion has them.
         head_learning_rates: Rates of the head that are tried side by side, and of which source dev chooses; where
             there are none, or no dev data, it is `head_learning_rate`.
         min_steps: Least steps in all: small data get more epochs.
@@ -27,7 +28,7 @@ class Defaults:
     learning_rate: float
     head_learning_rate: float
     epochs: int
-    gate: str = "product"
+    head: Mapping[str, Any] = field(default_factory=dict)
     head_learning_rates: tuple[float, ...] = ()
     min_steps: int = 500
 

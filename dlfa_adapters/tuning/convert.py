@@ -19,12 +19,7 @@ from dlfa_adapters.models.base import DLFAPreTrainedModel
 from dlfa_adapters.models.lora import CLASSES
 from dlfa_adapters.models.merge import probe_scores
 from dlfa_adapters.tasks import KINDS, get_task
-
-OPTIONS = (
-    "fuse_layer", "fusion", "reduction", "branches", "gate", "norm", "init", "mask_padding",
-    "classifier", "lstm_hidden", "lstm_dropout",
-)  # fmt: skip
-"""Options that a head of adapters and a plain configuration have under the same name."""
+from dlfa_adapters.tasks.head_options import HeadOptions
 
 
 def to_plain(model: Any, head_name: str) -> DLFAPreTrainedModel:
@@ -54,7 +49,7 @@ def to_plain(model: Any, head_name: str) -> DLFAPreTrainedModel:
     task = get_task(head_name)
     config = DLFAConfig(
         copy.deepcopy(model.config),
-        **{name: options[name] for name in OPTIONS},
+        **{name: options[name] for name in HeadOptions.known(options["fusion"]) if name != "pooling"},
         pooling="first" if kind.pools_states else options["pooling"],
         classifier_layers=options["layers"],
         classifier_activation=options["activation_function"],
@@ -101,11 +96,10 @@ def to_adapters(model: DLFAPreTrainedModel, head_name: str) -> Any:
         head_name,
         head_type=head_type,
         id2label=config.id2label,
-        pooling=config.pooling,
         layers=config.classifier_layers,
         activation_function=config.classifier_activation,
         dropout_prob=config.classifier_dropout,
-        **{name: getattr(config, name) for name in OPTIONS},
+        **config.head.keywords(),
         **bias,
     )
     head = adapter_model.heads[head_name]

@@ -72,7 +72,7 @@ class Freeze(Tuning):
 RATES = (3e-3, 1e-2, 3e-2, 1e-1)
 """Tried for every head: the best of them differs by a factor of ten between heads, and between data."""
 
-BETO = Defaults(learning_rate=1e-3, head_learning_rate=1e-3, epochs=100, gate="attention")
+BETO = Defaults(learning_rate=1e-3, head_learning_rate=1e-3, epochs=100, head={"gate": "attention"})
 """With an LSTM (Wu and Dredze 2019, arXiv 1904.09077): Adam from 1e-3 until it has been halved below 1e-5, which takes
 seven epochs without a lower loss on dev; the number of epochs is a limit that is not meant to be reached."""
 
@@ -86,7 +86,7 @@ class Features(Tuning):
     name: ClassVar[str] = "features"
     summary: ClassVar[str] = "the encoder is frozen and runs once; fusion and classifier learn on its states"
     defaults: ClassVar[Defaults] = Defaults(
-        learning_rate=3e-3, head_learning_rate=3e-3, epochs=10, gate="attention", head_learning_rates=RATES
+        learning_rate=3e-3, head_learning_rate=3e-3, epochs=10, head={"gate": "attention"}, head_learning_rates=RATES
     )
     saved: ClassVar[Saved] = "head"
     on_states: ClassVar[bool] = True

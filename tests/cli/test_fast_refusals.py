@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from dlfa_adapters.data.places import check_encoder
-from dlfa_adapters.fusion import CLASSIFIERS, FUSIONS
+from dlfa_adapters.fusion import CLASSIFIERS
 from dlfa_adapters.fusion.aif import BRANCHES
 from dlfa_adapters.fusion.norm import NORMS
-from dlfa_adapters.fusion.pooling import POOLINGS
+from dlfa_adapters.fusion.readout import POOLINGS
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.language import RECORD
 from dlfa_adapters.learning.early import LANGUAGE_RECORD
-from dlfa_adapters.learning.ranges import CHOICES
-from dlfa_adapters.sweeps import asked, variants
+from dlfa_adapters.learning.ranges import REPORT_TO
+from dlfa_adapters.tasks.head_options import HeadOptions
 
 TESTS = Path(__file__).parents[1]
 HEAVY = ("torch", "transformers", "adapters", "datasets", "peft", "sklearn", "scipy")
@@ -201,29 +201,29 @@ def test_without_pytorch(number, typed, message, told):
 
 
 def test_the_words_are_those_of_what_takes_them():
-    assert set(FUSIONS) == set(CHOICES["fusion"])
-    assert tuple(BRANCHES) == CHOICES["branches"]
-    assert tuple(NORMS) == CHOICES["norm"]
-    assert CHOICES["pooling"] == POOLINGS
-    assert CHOICES["classifier"] == CLASSIFIERS
-    assert tuple(variants.EXTRAS) == asked.EXTRAS
+    head = HeadOptions.known()
+    assert tuple(BRANCHES) == head["branches"].choices
+    assert tuple(NORMS) == head["norm"].choices
+    assert head["pooling"].choices == POOLINGS
+    assert head["classifier"].choices == CLASSIFIERS
     assert LANGUAGE_RECORD == RECORD
 
 
 def test_the_places_for_curves_are_those_of_transformers():
     from transformers.integrations.integration_utils import INTEGRATION_TO_CALLBACK
 
-    assert set(CHOICES["report_to"]) == {"none", *INTEGRATION_TO_CALLBACK}
+    assert set(REPORT_TO) == {"none", *INTEGRATION_TO_CALLBACK}
 
 
 @pytest.mark.parametrize("name", ["gate", "init"])
 def test_words_of_modules_that_keep_no_list(name):
-    from dlfa_adapters.fusion import make_fusion
+    from dlfa_adapters.fusion import DLFA
 
-    for word in CHOICES[name]:
-        make_fusion("dlfa", hidden_size=8, num_layers=4, **{name: word})
-    with pytest.raises(ValueError, match=f"{name} must be one of {', '.join(CHOICES[name])}; got 'x'"):
-        make_fusion("dlfa", hidden_size=8, num_layers=4, **{name: "x"})
+    words = HeadOptions.known()[name].choices
+    for word in words:
+        DLFA(8, **{name: word})
+    with pytest.raises(ValueError, match=f"{name} must be one of {', '.join(words)}; got 'x'"):
+        DLFA(8, **{name: "x"})
 
 
 def test_names_on_the_hub_are_no_paths():

@@ -5,7 +5,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dlfa_adapters.fusion import DLFA, MaskedBatchNorm
-from dlfa_adapters.fusion.moments import moments, scale_and_shift
+from dlfa_adapters.fusion.norm import moments, scale_and_shift
 
 from .batches import random_batch
 

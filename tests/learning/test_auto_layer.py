@@ -27,10 +27,10 @@ def test_by_dev_it_is_the_layer_whose_head_is_best(task, start, tmp_path, monkey
 
     monkeypatch.setattr(auto_layer, "try_rates", remember)
     run, plan = start(task, tmp_path / "run", "features", fuse_layer="auto")
-    scores = {trial.head.spec.fuse_layer[0]: trial.head.dev_score for trial in seen["trials"]}
+    scores = {trial.head.spec.head.layers[0]: trial.head.dev_score for trial in seen["trials"]}
     assert {len(trial.rates) for trial in seen["trials"]} == {4}  # every layer is judged at its own best rate
     assert list(scores) == [1, 2]  # of three; the last one is the control
-    best = max(seen["trials"], key=lambda trial: trial.head.quality).head.spec.fuse_layer[0]
+    best = max(seen["trials"], key=lambda trial: trial.head.quality).head.spec.head.layers[0]
     choice = run.config["training"]["fuse_layer_choice"]
     assert choice["layer"] == best
     assert choice["scores"] == {str(layer): round(score, 4) for layer, score in scores.items()}

@@ -59,9 +59,9 @@ def prepared(model: str, out: Path, tuning: str = "full", seeds: int = 1, **opti
 
 
 SPECS = [
-    HeadSpec(name="last", fusion="last"),
-    HeadSpec(name="D_2", fuse_layer=(2,)),
-    HeadSpec(name="nested", fuse_layer=(2, 1), gate="attention", norm="layer"),
-    HeadSpec(name="layer 1", fusion="layer", fuse_layer=(1,)),
-    HeadSpec(name="mix", fusion="scalar_mix"),
+    HeadSpec.of(name="last", fusion="last"),
+    HeadSpec.of(name="D_2", fuse_layer=(2,)),
+    HeadSpec.of(name="nested", fuse_layer=(2, 1), gate="attention", norm="layer"),
+    HeadSpec.of(name="layer 1", fusion="layer", fuse_layer=(1,)),
+    HeadSpec.of(name="mix", fusion="scalar_mix"),
 ]

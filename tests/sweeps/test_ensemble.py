@@ -61,8 +61,8 @@ def alone(still, tmp_path_factory):
         if spec.name not in runs:
             runs[spec.name] = train(
                 "ner", train_data=NER, dev_data=DEV, language="en", model=still, tuning="full",
-                out=tmp_path_factory.mktemp("alone") / "run", fusion=spec.fusion, fuse_layer=spec.fuse_layer or None,
-                gate=spec.gate, norm=spec.norm, seed=spec.seed, **{**OPTIONS, **rates},
+                out=tmp_path_factory.mktemp("alone") / "run", seed=spec.seed,
+                **{**spec.head.keywords(), **OPTIONS, **rates},
             )  # fmt: skip
         return runs[spec.name]
 
@@ -86,7 +86,7 @@ def test_a_member_is_the_run_alone(spec, together, alone, sweep):
     for name, weight in expected.items():
         if name in untouched:
             assert torch.equal(weight, pretrained[name.removeprefix("encoder.")])
-        elif not (spec.norm == "batch" and name.endswith(("conv1.bias", "conv2.bias"))):
+        elif not (spec.head.fusion_options.norm == "batch" and name.endswith(("conv1.bias", "conv2.bias"))):
             # batch norm takes a bias before it away again: its gradient is rounding noise, which Adam blows up
             torch.testing.assert_close(member.state_dict[name], weight, rtol=0, atol=5e-4, msg=name)
     assert not torch.allclose(
@@ -150,7 +150,13 @@ def test_the_row_of_padding_learns_nothing(sweep):
 
 def test_heads_of_one_architecture_need_not_be_neighbours(sweep):
     """Those are computed together, and their logits come back in the order of the members."""
-    specs = [SPECS[1], SPECS[0], HeadSpec(name="D_1", fuse_layer=(1,)), SPECS[3], HeadSpec(name="D_3", fuse_layer=(3,))]
+    specs = [
+        SPECS[1],
+        SPECS[0],
+        HeadSpec.of(name="D_1", fuse_layer=(1,)),
+        SPECS[3],
+        HeadSpec.of(name="D_3", fuse_layer=(3,)),
+    ]
     [batch] = DeviceRows(sweep.train.rows, 0, CPU).batches([[0, 3]])
     ensemble = ensemble_of(sweep, specs)
     assert len(ensemble.heads.groups) == 3

@@ -23,7 +23,7 @@ def test_losses_and_answers_are_those_of_the_model(tiny_folder):
     examples.rows = [
         Row(row.input_ids, [i % 2 for i, _ in enumerate(row.input_ids)], row.labels) for row in examples.rows
     ]
-    specs = [HeadSpec(name="last", fusion="last"), HeadSpec(name="D_1", fuse_layer=(1,), norm="layer", seed=3)]
+    specs = [HeadSpec.of(name="last", fusion="last"), HeadSpec.of(name="D_1", fuse_layer=(1,), norm="layer", seed=3)]
     ensemble = start_ensemble(encoder.model, specs, XNLI, examples.rows, 0, CPU)
     [batch] = DeviceRows(examples.rows, 0, CPU).batches([range(4)])
     questions = Questions(examples, 0, CPU)
@@ -32,7 +32,12 @@ def test_losses_and_answers_are_those_of_the_model(tiny_folder):
     for member, spec in enumerate(specs):
         torch.manual_seed(spec.seed)
         encoder.model.add_dlfa_head(
-            "xnli", fusion=spec.fusion, fuse_layer=spec.fuse_layer or None, norm=spec.norm, layers=1, overwrite_ok=True
+            "xnli",
+            fusion=spec.head.fusion,
+            fuse_layer=spec.head.layers or None,
+            norm=spec.head.fusion_options.norm,
+            layers=1,
+            overwrite_ok=True,
         )
         with torch.no_grad():
             out = encoder.model.eval()(**inputs)

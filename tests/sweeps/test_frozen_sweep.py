@@ -85,7 +85,7 @@ def test_the_best_head_is_a_run_that_predicts_what_was_scored(done, data):
     config = done.best.config
     best = done.result.best()
     assert (config["seed"], config["training"]["best"]) == (best.spec.seed, f"epoch {best.epoch}")
-    assert config["head"]["fuse_layer"] == (list(best.spec.fuse_layer) or None)
+    assert config["head"]["fuse_layer"] == (list(best.spec.head.layers) or None)
     assert "English dev, among 10 heads" in config["training"]["picked_on"]
     predicted = predict_run(done.best, data, languages=["de", "sw"])
     score = scores_for(NER)[0]

@@ -11,7 +11,7 @@ from dlfa_adapters.tasks import NER
 def row(name, seed, dev, target, loss=1.0):
     """A training of two epochs, of which the second is kept; the first is better on the target language."""
     return SweepRow(
-        spec=HeadSpec(name=name, seed=seed), epoch=2, dev=[0.0, dev], languages={"de": [99.0, target]}, loss=loss,
+        spec=HeadSpec.of(name=name, seed=seed), epoch=2, dev=[0.0, dev], languages={"de": [99.0, target]}, loss=loss,
         counts={"de": np.zeros((1, 3), int)},
     )  # fmt: skip
 

@@ -29,7 +29,7 @@ def row(name, seed, right, layers=(), dev=(50.0, 60.0), **spec):
     counts = {x: np.stack([np.array(right[x]), np.array(LENGTHS[x])], 1) for x in LANGUAGES}
     languages = {x: [0.0, 100 * sum(right[x]) / sum(LENGTHS[x])] for x in LANGUAGES}
     fusion = "last" if name == "last" else "dlfa"
-    spec = HeadSpec(name=name, seed=seed, fusion=fusion, fuse_layer=layers, **spec)
+    spec = HeadSpec.of(name=name, seed=seed, fusion=fusion, fuse_layer=layers, **spec)
     rates = Choice(Pair(0.01), TRIED) if name == "D_1" else Choice(Pair(0.01))
     return SweepRow(spec=spec, epoch=2, dev=list(dev), languages=languages, counts=counts, rates=rates)
 

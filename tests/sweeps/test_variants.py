@@ -4,10 +4,9 @@ import pytest
 
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.sweeps.asked import parse_layers
-from dlfa_adapters.sweeps.variants import EXTRAS, make_variants, with_seeds
+from dlfa_adapters.sweeps.variants import EXTRAS, make_variants, parse_layers, with_seeds
 
-BASE = HeadSpec(name="", gate="attention", seed=3)
+BASE = HeadSpec.of(name="", gate="attention", seed=3)
 
 
 def names(num_layers=12, **options):
@@ -17,9 +16,11 @@ def names(num_layers=12, **options):
 def test_baseline_all_layers_and_the_control():
     specs = make_variants(BASE, 12)
     assert [spec.name for spec in specs] == ["last", *(f"D_{k}" for k in range(1, 13))]
-    assert (specs[0].fusion, specs[0].fuse_layer) == ("last", ())
+    assert (specs[0].head.fusion, specs[0].head.layers) == ("last", ())
     assert all(
-        (s.fusion, s.gate, s.seed, s.fuse_layer) == ("dlfa", "attention", 3, (k,)) for k, s in enumerate(specs) if k
+        (s.head.fusion, s.head.fusion_options.gate, s.seed, s.head.layers) == ("dlfa", "attention", 3, (k,))
+        for k, s in enumerate(specs)
+        if k
     )
 
 
@@ -53,14 +54,14 @@ def test_what_is_asked_for_comes_behind(extra, expected):
 
 def test_an_ablation_differs_in_one_option():
     by_name = {spec.name: spec for spec in make_variants(BASE, 12, extra=EXTRAS)}
-    assert by_name["D_8 local"] == HeadSpec(
+    assert by_name["D_8 local"] == HeadSpec.of(
         name="D_8 local", fuse_layer=(8,), gate="attention", branches="local", seed=3
     )
-    assert by_name["D_8 norm none"].norm == "none"
-    assert by_name["D_8 identity"].init == "identity"
-    assert by_name["D_3 product"].gate == "product"
-    assert by_name["concat 7"].fusion == "concat"
-    assert by_name["layer 7"].fusion == "layer"
+    assert by_name["D_8 norm none"].head.fusion_options.norm == "none"
+    assert by_name["D_8 identity"].head.fusion_options.init == "identity"
+    assert by_name["D_3 product"].head.fusion_options.gate == "product"
+    assert by_name["concat 7"].head.fusion == "concat"
+    assert by_name["layer 7"].head.fusion == "layer"
 
 
 def test_what_is_asked_for_twice_is_there_once():

@@ -81,7 +81,7 @@ class Ensemble:
         Those of the encoder are named as in Transformers, behind `encoder.`; those of the head as in
         `FusionClassifier`. Blocks above the highest state that is fused are left out: they keep what they had.
         """
-        highest = max(self.heads.specs[member].states(self.num_layers))
+        highest = max(self.heads.specs[member].head.states(self.num_layers))
         above = tuple(f"encoder.layer.{layer}." for layer in range(highest, self.num_layers))
         own = {name: w for name, w in self.encoder.state_dict(member).items() if not name.startswith(above)}
         whole = {**{f"encoder.{name}": w for name, w in own.items()}, **self.heads.state_dict(member)}
@@ -129,7 +129,7 @@ class MemberHeads:
         self.specs, self.dropout = list(specs), dropout
         by_kind: dict[tuple[object, ...], list[int]] = {}
         for member, spec in enumerate(specs):
-            by_kind.setdefault(spec.architecture, []).append(member)
+            by_kind.setdefault(spec.head.architecture, []).append(member)
         self.groups = []
         for members in by_kind.values():
             modules = [copy.deepcopy(heads[member]).to(device) for member in members]
@@ -137,7 +137,7 @@ class MemberHeads:
             self.groups.append(
                 _Group(
                     members,
-                    [specs[member].states(num_layers) for member in members],
+                    [specs[member].head.states(num_layers) for member in members],
                     modules[0].fusion.to("meta"),
                     parameters,
                     buffers,
@@ -224,12 +224,10 @@ def _first_head(model: Any, spec: HeadSpec, task: Task) -> tuple[FusionClassifie
         torch.manual_seed(spec.seed)
         model.add_dlfa_head(
             name,
-            fuse_layer=spec.fuse_layer or None,
             head_type=kind_of_task(task).head_types[0],
             id2label=task.id2label,
             layers=1,
-            fusion=spec.fusion,
-            **spec.options(),
+            **spec.head.keywords(),
         )
         built = model.heads[name]
         dropout, linear = built.inner[-2], built.inner[-1]

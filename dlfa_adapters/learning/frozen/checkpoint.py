@@ -3,7 +3,6 @@
 import json
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,7 @@ class Checkpoint:
         self.path, self.stacks, self.optimizer = path, stacks, optimizer
         told = {
             "epochs": epochs,
-            "heads": [asdict(head.spec) for head in heads],
+            "heads": [head.spec.record() for head in heads],
             "rates": [head.rate for head in heads],
             "stacks": [stack.members for stack in stacks],
         }

@@ -18,16 +18,13 @@ def add_trained_head(
         labels: Label names by id.
         head_type: `tagging` or `classification`.
     """
-    spec = trained.spec
     model.add_dlfa_head(
         head_name,
-        fuse_layer=spec.fuse_layer or None,
         head_type=head_type,
         id2label=dict(enumerate(labels)),
-        fusion=spec.fusion,
         overwrite_ok=True,
         layers=1,
-        **spec.options(),
+        **trained.spec.head.keywords(),
     )
     head = model.heads[head_name]
     for prefix, module in (("fusion.", head.fusion), ("classifier.", head.inner[-1])):

@@ -1,12 +1,14 @@
 """A head on frozen states: which fusion, and the module that has its weights."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from dlfa_adapters.fusion import check_fuse_layer, make_fusion, state_indices
+from dlfa_adapters.fusion import FUSIONS, check_fuse_layer, make_fusion
+from dlfa_adapters.fusion.options import flat, recorded
+from dlfa_adapters.tasks.head_options import HeadOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,39 +17,35 @@ class HeadSpec:
 
     Attributes:
         name: What it is called in tables: `last`, `D_7`.
-        fusion: See `make_fusion`.
-        fuse_layer: Layers, () where the fusion takes none.
-        reduction: See `AIF`.
-        branches: See `AIF`.
-        gate: See `DLFA`.
-        norm: See `AIF`.
-        init: See `AIF`.
+        head: Which head.
         seed: Of the initial weights.
     """
 
     name: str
-    fusion: str = "dlfa"
-    fuse_layer: tuple[int, ...] = ()
-    reduction: float = 4
-    branches: str = "both"
-    gate: str = "product"
-    norm: str = "batch"
-    init: str = "kaiming"
+    head: HeadOptions = field(default_factory=HeadOptions)
     seed: int = 0
 
-    @property
-    def architecture(self) -> tuple[object, ...]:
-        """What must be equal for two heads to be stacked: all but name, seed, first weights and which layers."""
-        options = (self.fusion, self.reduction, self.branches, self.gate, self.norm)
-        return (*options, len(self.fuse_layer))
+    @classmethod
+    def of(cls, name: str, seed: int = 0, **options: Any) -> "HeadSpec":
+        """A head with options by name, see `HeadOptions`: `HeadSpec.of("D_7", fuse_layer=7, gate="attention")`."""
+        return cls(name=name, seed=seed, head=HeadOptions().changed(**options))
 
-    def options(self) -> dict[str, Any]:
-        """What `make_fusion` and `add_dlfa_head` take of it besides the fusion and its layers."""
-        return {name: getattr(self, name) for name in ("reduction", "branches", "gate", "norm", "init")}
+    @classmethod
+    def read(cls, record: dict[str, Any]) -> "HeadSpec":
+        """What `record` has written; of a fusion that is not registered here only name, layers and seed."""
+        if record["fusion"] in FUSIONS:
+            return cls.of(**record)
+        head = HeadOptions(fusion=record["fusion"], fuse_layer=tuple(record["fuse_layer"]), fusion_options=None)
+        return cls(name=record["name"], seed=record["seed"], head=head)
 
-    def states(self, num_layers: int) -> tuple[int, ...]:
-        """Which states the fusion takes, in calling order; `num_layers` stands for the last."""
-        return state_indices(self.fusion, self.fuse_layer, num_layers)
+    def changed(self, name: str, **options: Any) -> "HeadSpec":
+        """Another head, with other values of some options."""
+        return replace(self, name=name, head=self.head.changed(**options))
+
+    def record(self) -> dict[str, Any]:
+        """For a JSON file; `read` reads it again."""
+        fused = {**recorded(self.head.fusion_options), "seed": self.seed}
+        return {"name": self.name, "fusion": self.head.fusion, "fuse_layer": self.head.layers, **fused}
 
 
 class FusionClassifier(nn.Module):
@@ -62,14 +60,15 @@ class FusionClassifier(nn.Module):
 
     def __init__(self, spec: HeadSpec, hidden_size: int, num_layers: int, num_labels: int) -> None:
         super().__init__()
-        if spec.fuse_layer:
-            check_fuse_layer(spec.fuse_layer, num_layers)
+        head = spec.head
+        if head.layers:
+            check_fuse_layer(head.layers, num_layers)
         self.fusion = make_fusion(
-            spec.fusion,
+            head.fusion,
             hidden_size,
             num_layers=num_layers,
-            num_lower=max(1, len(spec.fuse_layer)),
-            **spec.options(),
+            num_lower=max(1, len(head.layers)),
+            **flat(head.fusion_options),
         )
         self.classifier = nn.Linear(hidden_size, num_labels)
         nn.init.normal_(self.classifier.weight, std=0.02)  # as BERT starts a classifier

@@ -3,16 +3,17 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
 from torch.func import stack_module_state
 
-from dlfa_adapters.learning.frozen.equations import Weights, fuse, linear
+from dlfa_adapters.fusion.base import Weights, linear
+from dlfa_adapters.fusion.build import FUSIONS
 from dlfa_adapters.learning.frozen.examples import Batch
 from dlfa_adapters.learning.frozen.stacked import FusionClassifier, HeadSpec
 
-_STACKED = ("dlfa", "last", "layer", "scalar_mix", "concat")
 _BYTES = {"cpu": 2**27, "cuda": 2**31}  # of what a stack keeps for its backward pass: on a CPU it should stay in caches
 _KEPT = 12  # float32 values of the width a token and head that are kept, about
 
@@ -71,12 +72,17 @@ class StackedHeads(Stack):
         num_layers: int,
         layers: Sequence[int],
     ) -> None:
-        if len({spec.architecture for spec in specs}) != 1:
+        if len({spec.head.architecture for spec in specs}) != 1:
             raise ValueError(f"Heads that are stacked must have one architecture, got {[s.name for s in specs]}.")
         self.specs, self.members = list(specs), list(members)
+        head = specs[0].head
+        fuse = FUSIONS[head.fusion].stacked(head.fusion_options)
+        if fuse is None:
+            raise ValueError(f"The fusion {head.fusion!r} has no stacked form with {head.fusion_options}.")
+        self._fuse = partial(fuse, head.fusion_options)
         parameters, buffers = stack_module_state(list(heads))
         self.weights = Weights(parameters, buffers, training=False)
-        places = torch.tensor([[layers.index(k) for k in spec.states(num_layers)] for spec in specs]).T
+        places = torch.tensor([[layers.index(k) for k in spec.head.states(num_layers)] for spec in specs]).T
         shared = [(column == column[0]).all() for column in places]
         device = next(iter(parameters.values())).device
         self._places = [c[:1].to(device) if same else c.to(device) for c, same in zip(places, shared, strict=True)]
@@ -85,7 +91,7 @@ class StackedHeads(Stack):
         """See `Stack`."""
         weights = replace(self.weights, training=training)
         states = [batch.states.index_select(0, places) for places in self._places]
-        fused = fuse(self.specs[0], weights.inside("fusion"), states, batch)
+        fused = self._fuse(weights.inside("fusion"), states, batch)
         return linear(weights.inside("classifier"), fused.index_select(2, batch.positions))
 
     def parameters(self) -> list[Tensor]:
@@ -107,7 +113,7 @@ class StackedHeads(Stack):
 
 
 class EachAlone(Stack):
-    """A head with a fusion that a user registered, for which there are no equations here: an ordinary module.
+    """A head with a fusion that has no stacked form: an ordinary module.
 
     Args:
         spec: What it is.
@@ -121,7 +127,7 @@ class EachAlone(Stack):
         self, spec: HeadSpec, member: int, head: FusionClassifier, num_layers: int, layers: Sequence[int]
     ) -> None:
         self.specs, self.members, self.head = [spec], [member], head
-        self._places = [layers.index(k) for k in spec.states(num_layers)]
+        self._places = [layers.index(k) for k in spec.head.states(num_layers)]
 
     def __call__(self, batch: Batch, *, training: bool) -> Tensor:
         """See `Stack`."""
@@ -164,7 +170,7 @@ def make_stacks(
     """
     by_kind: dict[tuple[object, ...], list[int]] = {}
     for member in order or range(len(heads)):
-        by_kind.setdefault(heads[member][0].architecture, []).append(member)
+        by_kind.setdefault(heads[member][0].head.architecture, []).append(member)
     return [stack for members in by_kind.values() for stack in _stacks(heads, members, num_layers, layers, tokens)]
 
 
@@ -176,11 +182,11 @@ def _stacks(
     tokens: int,
 ) -> Iterator[Stack]:
     spec, head = heads[members[0]]
-    if spec.fusion not in _STACKED:
+    if FUSIONS[spec.head.fusion].stacked(spec.head.fusion_options) is None:
         for member in members:
             yield EachAlone(heads[member][0], member, heads[member][1], num_layers, layers)
         return
-    steps = max(1, len(spec.fuse_layer))
+    steps = max(1, len(spec.head.layers))
     at_once = max(1, _room(head.classifier.weight.device) // (4 * _KEPT * steps * head.classifier.in_features * tokens))
     for start in range(0, len(members), at_once):
         part = members[start : start + at_once]
@@ -196,4 +202,4 @@ def _room(device: torch.device) -> int:
 
 def all_layers(specs: Sequence[HeadSpec], num_layers: int) -> tuple[int, ...]:
     """The states that any of some heads takes, ascending."""
-    return tuple(sorted({k for spec in specs for k in spec.states(num_layers)}))
+    return tuple(sorted({k for spec in specs for k in spec.head.states(num_layers)}))

@@ -4,7 +4,6 @@ import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -168,8 +167,7 @@ def train_singly(
     spec, rates = job
     watched = _Targets(prepared, prepared.targets if targets else {})
     in_epoch = steps_of_epoch(settings, len(prepared.train.rows))
-    head = {name: value for name, value in asdict(spec).items() if name != "name"}
-    options = {**settings.as_dict(), **head, "fuse_layer": spec.fuse_layer or None}
+    options = {**settings.as_dict(), **spec.head.keywords(), "seed": spec.seed}
     options |= {"learning_rate": rates.encoder, "learning_rates": (), "head_learning_rate": rates.head}
     options |= {"head_learning_rates": (), "min_steps": 0}  # as long as the others
     try:

@@ -11,11 +11,11 @@ from dlfa_adapters.learning.frozen.stacked import FusionClassifier
 from dlfa_adapters.tasks import NER
 
 SPECS = [
-    HeadSpec(name="last", fusion="last"),
-    HeadSpec(name="D_2", fuse_layer=(2,), gate="attention"),
-    HeadSpec(name="mix", fusion="scalar_mix"),
-    HeadSpec(name="layer", fusion="layer", fuse_layer=(1,)),
-    HeadSpec(name="nested", fuse_layer=(2, 1), branches="local", norm="none"),
+    HeadSpec.of(name="last", fusion="last"),
+    HeadSpec.of(name="D_2", fuse_layer=(2,), gate="attention"),
+    HeadSpec.of(name="mix", fusion="scalar_mix"),
+    HeadSpec.of(name="layer", fusion="layer", fuse_layer=(1,)),
+    HeadSpec.of(name="nested", fuse_layer=(2, 1), branches="local", norm="none"),
 ]
 
 
@@ -36,7 +36,7 @@ def test_model_logits_equal_the_heads_own(which, trained, tagged, encoder):
     with torch.no_grad():
         out = encoder.model.base_model(ids, attention_mask=mask, output_hidden_states=True)
         every = [*out.hidden_states[:-1], out.last_hidden_state]
-        states = torch.stack([every[k] for k in head.spec.states(3)])
+        states = torch.stack([every[k] for k in head.spec.head.states(3)])
         expected = module(states, mask, torch.arange(ids.numel()))
         logits = encoder.model(input_ids=ids, attention_mask=mask).logits
     torch.testing.assert_close(logits[0], expected, rtol=0, atol=1e-5)

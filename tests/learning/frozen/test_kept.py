@@ -15,7 +15,7 @@ EPOCHS = st.lists(st.tuples(st.integers(0, 8).map(float), st.integers(0, 3).map(
 
 
 def after(epochs, within):
-    head = TrainedHead(HeadSpec(name="x"))
+    head = TrainedHead(HeadSpec.of(name="x"))
     for number, (score, loss) in enumerate(epochs, 1):
         make = lambda n=number, s=score, loss=loss: Epoch(n, s, {}, loss=loss)  # noqa: E731
         head.after_epoch(number, score, within, make, loss)
@@ -46,15 +46,15 @@ def test_rates_are_compared_by_the_best_epoch_also_where_an_earlier_one_is_kept(
 
 
 def test_without_dev_data_the_last_epoch_is_kept(tagged):
-    [head] = train_heads([HeadSpec(name="last", fusion="last")], tagged, None, NER.labels, accuracy, epochs=3)
+    [head] = train_heads([HeadSpec.of(name="last", fusion="last")], tagged, None, NER.labels, accuracy, epochs=3)
     assert (head.epoch, head.dev_scores) == (3, [])
 
 
 SPECS = [
-    HeadSpec(name="D_2", fuse_layer=(2,), gate="attention"),
-    HeadSpec(name="D_1", fuse_layer=(1,), gate="attention", seed=1),
-    HeadSpec(name="mix", fusion="scalar_mix"),
-    HeadSpec(name="D_1 batch", fuse_layer=(1,), gate="product", norm="batch"),
+    HeadSpec.of(name="D_2", fuse_layer=(2,), gate="attention"),
+    HeadSpec.of(name="D_1", fuse_layer=(1,), gate="attention", seed=1),
+    HeadSpec.of(name="mix", fusion="scalar_mix"),
+    HeadSpec.of(name="D_1 batch", fuse_layer=(1,), gate="product", norm="batch"),
 ]
 OPTIONS = {"epochs": 4, "rates": [Rate(1e-2), Rate(1e-3), Rate(1e-2, 0.1), Rate(1e-3)], "batch_size": 3, "within": 30.0}
 

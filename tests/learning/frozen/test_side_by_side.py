@@ -14,6 +14,7 @@ from dlfa_adapters.learning.frozen.optimizer import Rate
 from dlfa_adapters.learning.frozen.stacked import FusionClassifier, new_head
 from dlfa_adapters.learning.frozen.stacks import StackedHeads, make_stacks
 from dlfa_adapters.tasks import NER
+from dlfa_adapters.tasks.head_options import HeadOptions
 
 
 class Sum(Fusion):
@@ -35,26 +36,26 @@ def fusion_of_a_user():
 
 
 SPECS = [
-    HeadSpec(name="last", fusion="last"),
-    HeadSpec(name="D_1", fuse_layer=(1,), gate="attention"),
-    HeadSpec(name="D_2", fuse_layer=(2,), gate="attention"),
-    HeadSpec(name="D_2 again", fuse_layer=(2,), gate="attention", seed=7),
-    HeadSpec(name="identity", fuse_layer=(2,), gate="attention", init="identity"),
-    HeadSpec(name="D_3 printed", fuse_layer=(3,)),
-    HeadSpec(name="wide", fuse_layer=(2,), gate="attention", reduction=1),
-    HeadSpec(name="global", fuse_layer=(2,), gate="attention", branches="global"),
-    HeadSpec(name="local", fuse_layer=(2,), branches="local"),
-    HeadSpec(name="no norm", fuse_layer=(1,), gate="attention", norm="none"),
-    HeadSpec(name="layer norm", fuse_layer=(1,), gate="attention", norm="layer"),
-    HeadSpec(name="nested", fuse_layer=(2, 1), gate="attention"),
-    HeadSpec(name="nested printed", fuse_layer=(2, 1), norm="layer"),
-    HeadSpec(name="nested deep", fuse_layer=(2, 1, 0), gate="attention", branches="global"),
-    HeadSpec(name="mix", fusion="scalar_mix"),
-    HeadSpec(name="layer 2", fusion="layer", fuse_layer=(2,)),
-    HeadSpec(name="layer 0", fusion="layer", fuse_layer=(0,)),
-    HeadSpec(name="concat", fusion="concat", fuse_layer=(1,)),
-    HeadSpec(name="concat of three", fusion="concat", fuse_layer=(2, 1)),
-    HeadSpec(name="a user's", fusion="sum-of-a-user", fuse_layer=(1,)),
+    HeadSpec.of(name="last", fusion="last"),
+    HeadSpec.of(name="D_1", fuse_layer=(1,), gate="attention"),
+    HeadSpec.of(name="D_2", fuse_layer=(2,), gate="attention"),
+    HeadSpec.of(name="D_2 again", fuse_layer=(2,), gate="attention", seed=7),
+    HeadSpec.of(name="identity", fuse_layer=(2,), gate="attention", init="identity"),
+    HeadSpec.of(name="D_3 printed", fuse_layer=(3,)),
+    HeadSpec.of(name="wide", fuse_layer=(2,), gate="attention", reduction=1),
+    HeadSpec.of(name="global", fuse_layer=(2,), gate="attention", branches="global"),
+    HeadSpec.of(name="local", fuse_layer=(2,), branches="local"),
+    HeadSpec.of(name="no norm", fuse_layer=(1,), gate="attention", norm="none"),
+    HeadSpec.of(name="layer norm", fuse_layer=(1,), gate="attention", norm="layer"),
+    HeadSpec.of(name="nested", fuse_layer=(2, 1), gate="attention"),
+    HeadSpec.of(name="nested printed", fuse_layer=(2, 1), norm="layer"),
+    HeadSpec.of(name="nested deep", fuse_layer=(2, 1, 0), gate="attention", branches="global"),
+    HeadSpec.of(name="mix", fusion="scalar_mix"),
+    HeadSpec.of(name="layer 2", fusion="layer", fuse_layer=(2,)),
+    HeadSpec.of(name="layer 0", fusion="layer", fuse_layer=(0,)),
+    HeadSpec.of(name="concat", fusion="concat", fuse_layer=(1,)),
+    HeadSpec.of(name="concat of three", fusion="concat", fuse_layer=(2, 1)),
+    HeadSpec(name="a user's", head=HeadOptions(fusion="sum-of-a-user", fuse_layer=(1,))),
 ]
 
 
@@ -64,7 +65,7 @@ RATES = [(Rate(5e-3), Rate(3e-3, 0.3), Rate(1e-2, 0.0))[i % 3] for i in range(le
 def padded(data, indices, spec):
     """What an ordinary module takes: the states of a spec, the mask, and positions in the flattened batch."""
     states, mask, positions = data.batch(indices).padded()
-    return states[list(spec.states(3))], mask, positions
+    return states[list(spec.head.states(3))], mask, positions
 
 
 def trained_alone(spec, data, epochs, batch_size, seed, rate):
@@ -101,7 +102,9 @@ def test_equal_to_training_each_alone(spec, together, tagged):
     assert set(head.state_dict) == set(alone)
     for name, value in alone.items():
         # batch norm takes a bias before it away again: its gradient is rounding noise, which Adam blows up
-        if not (spec.norm == "batch" and name.endswith(("conv1.bias", "conv2.bias", "running_mean"))):
+        if not (
+            spec.head.fusion_options.norm == "batch" and name.endswith(("conv1.bias", "conv2.bias", "running_mean"))
+        ):
             torch.testing.assert_close(head.state_dict[name], value, rtol=0, atol=1e-4, msg=f"{spec.name} {name}")
     logits = []
     for state_dict in (head.state_dict, alone):

@@ -184,7 +184,7 @@ def test_beyond_the_budget_the_encoder_runs_in_every_epoch_and_the_heads_are_the
     assert (kept.folder, streamed.folder) == (tmp_path, None)
     assert str(tmp_path) in str(kept)
     assert "once in every epoch" in str(streamed)
-    specs = [HeadSpec(name="D_2", fuse_layer=(2,), gate="attention"), HeadSpec(name="last", fusion="last")]
+    specs = [HeadSpec.of(name="D_2", fuse_layer=(2,), gate="attention"), HeadSpec.of(name="last", fusion="last")]
     found, runs = [], []
     for cache in (kept, streamed):
         before = sum(counted)

@@ -12,7 +12,7 @@ from dlfa_adapters.learning.frozen.optimizer import Rate
 from dlfa_adapters.learning.frozen.trials import all_rates, edge, try_rates
 from dlfa_adapters.tasks import NER
 
-SPECS = [HeadSpec(name="last", fusion="last"), HeadSpec(name="D_2", fuse_layer=(2,), gate="attention")]
+SPECS = [HeadSpec.of(name="last", fusion="last"), HeadSpec.of(name="D_2", fuse_layer=(2,), gate="attention")]
 RATES = all_rates([1e-1, 1e-2, 3e-2])
 OPTIONS = {"epochs": 6, "batch_size": 3, "seed": 2}
 

@@ -1,11 +1,12 @@
-"""What can stand between fusion and classifier: nothing, or a bidirectional LSTM over the tokens."""
+"""What stands between fusion and linear map: a bidirectional LSTM over the tokens, and one state for a whole text."""
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from dlfa_adapters.fusion.base import one_of
+from dlfa_adapters.fusion.aif import mean_over_tokens
+from dlfa_adapters.fusion.options import one_of
 
 CLASSIFIERS = ("linear", "bilstm")
 """`linear`: linear maps alone; `bilstm`: a two-layer bidirectional LSTM in front of them."""
@@ -25,7 +26,7 @@ class BiLSTM(nn.Module):
         ValueError: If a value cannot work.
     """
 
-    def __init__(self, width: int, hidden: int = 256, dropout: float = 0.1) -> None:
+    def __init__(self, width: int, hidden: int = 256, dropout: int | float = 0.1) -> None:
         super().__init__()
         if isinstance(hidden, bool) or not isinstance(hidden, int) or hidden < 1:
             raise ValueError(f"lstm_hidden must be a whole number from 1 up, got {hidden!r}; type lstm_hidden=256.")
@@ -62,7 +63,7 @@ class BiLSTM(nn.Module):
         self.lstm.reset_parameters()
 
 
-def make_bilstm(classifier: str, width: int, hidden: int, dropout: float) -> BiLSTM | None:
+def make_bilstm(classifier: str, width: int, hidden: int, dropout: int | float) -> BiLSTM | None:
     """The LSTM of a classifier, or None for a linear one.
 
     Args:
@@ -76,3 +77,48 @@ def make_bilstm(classifier: str, width: int, hidden: int, dropout: float) -> BiL
     """
     one_of("classifier", classifier, CLASSIFIERS)
     return BiLSTM(width, hidden, dropout) if classifier == "bilstm" else None
+
+
+POOLINGS = ("first", "last", "mean")
+"""Which token speaks for a text, or which piece for a word."""
+
+
+def first_real_token(
+    states: Float[Tensor, "batch seq width"], attention_mask: Shaped[Tensor, "batch seq"] | None
+) -> Float[Tensor, "batch width"]:
+    """The state of each text's first real token: with left padding that is not the first."""
+    if attention_mask is None:
+        return states[:, 0]
+    return _at((attention_mask != 0).to(torch.uint8).argmax(1), states)
+
+
+def last_real_token(
+    states: Float[Tensor, "batch seq width"], attention_mask: Shaped[Tensor, "batch seq"] | None
+) -> Float[Tensor, "batch width"]:
+    """The state of each text's last real token: with right padding that is not the last."""
+    if attention_mask is None:
+        return states[:, -1]
+    return _at(states.shape[1] - 1 - (attention_mask != 0).to(torch.uint8).flip(1).argmax(1), states)
+
+
+def pool_tokens(
+    states: Float[Tensor, "batch seq width"], attention_mask: Shaped[Tensor, "batch seq"] | None, pooling: str
+) -> Float[Tensor, "batch width"]:
+    """One state a text.
+
+    Args:
+        states: States of its tokens, (batch, seq, width).
+        attention_mask: Non-zero at real tokens, (batch, seq). Without it all are.
+        pooling: A name of `POOLINGS`.
+
+    Raises:
+        ValueError: If the name is none of them.
+    """
+    one_of("pooling", pooling, POOLINGS)
+    if pooling == "mean":
+        return mean_over_tokens(states, attention_mask)[0].squeeze(1)
+    return (first_real_token if pooling == "first" else last_real_token)(states, attention_mask)
+
+
+def _at(positions: Tensor, states: Tensor) -> Tensor:
+    return states[torch.arange(states.shape[0], device=states.device), positions]
