@@ -67,7 +67,7 @@ class Fusion(nn.Module, ABC):
     """A module that makes one state of several.
 
     Every fusion is called as `fusion(*lower, upper, attention_mask=mask)`: the states of the fuse layers in the order
-    in which they are given, then the last one; which states those are says `fusion.select.state_indices`.
+    in which they are given, then the last one; which states those are says `fusion.build.state_indices`.
     """
 
     @abstractmethod
