@@ -15,9 +15,8 @@ from dlfa_adapters.data.words import split_words
 from dlfa_adapters.encoders import Encoder, load_encoder
 from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.ground.running import Progress, count_items
-from dlfa_adapters.kinds import SpanF1
-from dlfa_adapters.kinds.tagging.span_f1 import SpanScorer
-from dlfa_adapters.kinds.tagging.tagger import Tagger
+from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.kinds.predictor import Predictor
 from dlfa_adapters.learning.frozen import HeadSpec, TaggedStates, TrainedHead, encode_tagged, predict_heads
 from dlfa_adapters.learning.frozen.export import add_trained_head
 from dlfa_adapters.learning.frozen.trials import all_rates, try_rates
@@ -116,7 +115,7 @@ def run_demo(
         train,
         dev,
         NER.labels,
-        SpanScorer,
+        kind_of_task(NER).scorer(),
         rates=all_rates(RATES),
         epochs=epochs,
         seed=seed,
@@ -147,7 +146,7 @@ def run_demo(
         rates={column: heads[column].rate.learning_rate for column in columns},
         alone=alone,
         picked=picked.spec.name,
-        taste=list(zip(words, words.values(), tagger.predict(list(words.values())), strict=True)),
+        taste=list(zip(words, words.values(), tagger.answer(list(words.values()))[0], strict=True)),
         run=run,
     )
 
@@ -186,7 +185,8 @@ def _states(encoder: Encoder, report: Progress) -> tuple[TaggedStates, TaggedSta
 
 def _percent(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float | None:
     """Span F1, lenient, in percent; None if there is no span."""
-    score = SpanF1().compute(predictions=predicted, references=gold, labels=NER.labels)["span_f1_lenient"]
+    metric = kind_of_task(NER).metrics(NER)[0]
+    score = metric.compute(predictions=predicted, references=gold, labels=NER.labels)[metric.main_score]
     return None if score is None else round(100 * score, 2)
 
 
@@ -196,7 +196,7 @@ def _save(
     out: str | Path,
     seed: int,
     scores: dict[str, dict[str, float | None]],
-) -> tuple[Run, Tagger]:
+) -> tuple[Run, Predictor]:
     """Put the picked head on the encoder and write the run folder."""
     head = picked.spec.head
     add_trained_head(encoder.model, NER.name, picked, NER.labels)
@@ -224,4 +224,5 @@ def _save(
         },
     )
     run = write_run(out, config, lambda folder: encoder.model.save_head(str(folder / "head"), NER.name))
-    return run, Tagger(encoder.model, encoder.tokenizer, NER.labels, pooling="first", **WINDOWS)
+    windows = {"pooling": "first", **WINDOWS}
+    return run, kind_of_task(NER).predictor(encoder.model, encoder.tokenizer, NER.labels, windows, None)

@@ -15,7 +15,6 @@ from dlfa_adapters.tasks import KINDS, Task, get_task
 
 if TYPE_CHECKING:
     from dlfa_adapters.kinds.predictor import Predictor
-    from dlfa_adapters.kinds.tagging.tagger import Tagger
 
 _HEAD = "head/head_config.json"
 PRECISIONS = {"fp32": "float32", "bf16": "bfloat16"}
@@ -68,17 +67,6 @@ def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) 
     return kind_named(kind).predictor(trained, encoder.tokenizer, labels, windows, takes_pairs(run))
 
 
-def load_tagger(run: str | Path | Run, language_adapter: str | Path | None = None) -> "Tagger":
-    """Load the model of a tagging run; see `load_run`.
-
-    Raises:
-        RunError: Also if it is a run of another kind.
-    """
-    run = run if isinstance(run, Run) else read_run(run)
-    check_tags(run)
-    return cast("Tagger", load_run(run, language_adapter))
-
-
 def check_precision(precision: str) -> None:
     """Refuse another word than those of `PRECISIONS`.
 
@@ -117,16 +105,6 @@ def check_new(folder: Path) -> None:
     check_writable(folder)
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise ConfigError(f"{folder} exists and is not an empty folder; give another place.")
-
-
-def check_tags(run: Run) -> None:
-    """Refuse a run that does not tag words.
-
-    Raises:
-        RunError: Naming its task.
-    """
-    if not kind_named(kind_of(run)).of_words:
-        raise RunError(f"The run {run.folder} labels whole texts (task {run.config['task']}), it does not tag words.")
 
 
 def kind_of(run: Run) -> str:

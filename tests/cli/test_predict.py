@@ -146,7 +146,7 @@ def _set(name, value):
 )
 def test_a_run_description_that_was_changed_is_refused(harm, message, tiny_run, tmp_path):
     from dlfa_adapters.ground.errors import RunError
-    from dlfa_adapters.predict.load import load_tagger
+    from dlfa_adapters.predict.load import load_run
 
     copy = tmp_path / "run"
     shutil.copytree(tiny_run.run.folder, copy)
@@ -154,7 +154,7 @@ def test_a_run_description_that_was_changed_is_refused(harm, message, tiny_run, 
     harm(config)
     (copy / "run.json").write_text(json.dumps(config), "utf-8")
     with pytest.raises(RunError, match=message) as caught:
-        load_tagger(copy)
+        load_run(copy)
     assert str(copy) in str(caught.value)
     assert "\n" not in str(caught.value)
 

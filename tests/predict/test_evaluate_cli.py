@@ -13,10 +13,9 @@ from dlfa_adapters.data.readers import read_file
 from dlfa_adapters.data.sources import load_data
 from dlfa_adapters.demo import TASTE
 from dlfa_adapters.encoders import load_encoder
-from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.kinds.classification.classifier import Classifier
 from dlfa_adapters.kinds.tagging.tagger import Tagger
-from dlfa_adapters.predict.load import load_run, load_tagger
+from dlfa_adapters.predict.load import load_run
 from dlfa_adapters.runs import write_run
 from dlfa_adapters.tasks import TASKS
 from dlfa_cli.main import app, main
@@ -198,11 +197,6 @@ def test_texts_in_any_order_get_the_same_labels(xnli_run):
     assert trained.counts.items_total == 4
     assert trained.predict(texts[::-1], pairs[::-1], max_tokens=1) == labels[::-1]
     assert trained.predict([], []) == []
-
-
-def test_a_run_on_texts_does_not_tag(xnli_run):
-    with pytest.raises(RunError, match=r"labels whole texts \(task xnli\)"):
-        load_tagger(xnli_run[0])
 
 
 def test_placeholder_pairs(make_run, dlfa, tmp_path):
