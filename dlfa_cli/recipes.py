@@ -1,12 +1,16 @@
 """`dlfa recipes`: scripts to read, run, copy and edit."""
 
 import ast
+import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dlfa_cli.options import Command, Group
+
+TASKS = "tasks.py"
+"""The script with the table of tasks."""
 
 recipes_app = typer.Typer(
     cls=Group,
@@ -20,8 +24,8 @@ def list_recipes() -> None:
     """List the recipes. Example: `dlfa recipes ls`."""
     found = recipes()
     width = max(map(len, found))
-    for name, path in found.items():
-        typer.echo(f"{name:{width}}  {first_line(path)}")
+    for name in found:
+        typer.echo(f"{name:{width}}  {about(name)}")
 
 
 @recipes_app.command("cp", cls=Command)
@@ -42,10 +46,20 @@ def copy_recipe(
 
 
 def recipes() -> dict[str, Path]:
-    """Name -> file of every recipe; those of the tables of the paper are called `paper/...`."""
+    """Name -> file of every recipe: the tasks, which share one, and `paper/...`, the tables of the paper."""
     folder = recipes_folder()
-    files = [*sorted(folder.glob("[!_]*.py")), *sorted(folder.glob("*/[!_]*.py"))]
-    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in files}
+    tables = sorted(folder.glob("*/[!_]*.py"))
+    return {
+        **dict.fromkeys(_table(folder / TASKS), folder / TASKS),
+        **{path.relative_to(folder).with_suffix("").as_posix(): path for path in tables},
+    }
+
+
+def text_of(name: str) -> str:
+    """A recipe; of one that several tasks share, with the task's name in it."""
+    path = recipes()[name]
+    text = path.read_text("utf-8")
+    return text if path.name != TASKS else re.sub(r'^TASK = "\w+"$', f'TASK = "{name}"', text, flags=re.MULTILINE)
 
 
 def recipes_folder(package: Path = Path(__file__).parent) -> Path:
@@ -59,7 +73,7 @@ def recipes_folder(package: Path = Path(__file__).parent) -> Path:
     """
     package = package.resolve()
     installed, checkout = package / "_recipes", package.parent / "recipes"
-    for folder, sign in ((installed, installed / "ner.py"), (checkout, package.parent / "pyproject.toml")):
+    for folder, sign in ((installed, installed / TASKS), (checkout, package.parent / "pyproject.toml")):
         if folder.is_dir() and sign.is_file():
             return folder
     raise FileNotFoundError(
@@ -67,8 +81,11 @@ def recipes_folder(package: Path = Path(__file__).parent) -> Path:
     )
 
 
-def first_line(path: Path) -> str:
-    """What a recipe says of itself in the first line of its docstring."""
+def about(name: str) -> str:
+    """What a recipe says of itself: its row of the table of tasks, or the first line of its docstring."""
+    path = recipes()[name]
+    if path.name == TASKS:
+        return str(_table(path)[name]["about"])
     return (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").partition("\n")[0]
 
 
@@ -88,12 +105,21 @@ def copy(name: str, to: Path, force: bool = False) -> Path:
         FileExistsError: If something is in the way.
     """
     found = recipes()
-    path = found.get(name.removesuffix(".py"))
-    if path is None:
+    name = name.removesuffix(".py")
+    if name not in found:
         raise FileNotFoundError(f"there is no recipe {name!r}; there are {', '.join(found)}.")
-    target = to / path.name if to.is_dir() else to
+    target = to / f"{Path(name).stem}.py" if to.is_dir() else to
     if target.exists() and (target.is_dir() or not force):
         raise FileExistsError(f"{target} exists; give another name, or type --force to overwrite it.")
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(path.read_bytes())
+    target.write_text(text_of(name), "utf-8")
     return target
+
+
+def _table(script: Path) -> dict[str, dict[str, str]]:
+    """The table of tasks in a script, which is read and not run."""
+    tree = ast.parse(script.read_text("utf-8"))
+    [table] = [
+        node.value for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "TASKS"
+    ]
+    return dict(ast.literal_eval(table))

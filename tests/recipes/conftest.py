@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dlfa_cli.recipes import recipes
+from dlfa_cli.recipes import copy
 
-RECIPES = recipes()
 WORDS = [
     ("Anna met Bob in Rome .", "B-PER O B-PER O B-LOC O", "PROPN VERB PROPN ADP PROPN PUNCT"),
     ("the Bank of York met Anna", "O B-ORG I-ORG I-ORG O B-PER", "DET NOUN ADP PROPN VERB PROPN"),
@@ -60,11 +59,12 @@ def data(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def recipe():
-    """recipe("ner"): a recipe as a module of its own."""
+def recipe(tmp_path_factory):
+    """recipe("ner"): a recipe as a module of its own, as `dlfa recipes cp` copies it."""
 
     def load(name, path=None):
-        spec = importlib.util.spec_from_file_location(f"recipe_{Path(name).name}", path or RECIPES[name])
+        copied = path or copy(name, tmp_path_factory.mktemp("copies"))
+        spec = importlib.util.spec_from_file_location(f"recipe_{Path(name).name}", copied)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dlfa_cli.main import app
-from dlfa_cli.recipes import copy, recipes, recipes_folder
+from dlfa_cli.recipes import copy, recipes, recipes_folder, text_of
 
 
 @pytest.fixture
@@ -28,11 +28,11 @@ def test_ls_has_a_line_a_recipe(dlfa):
 def test_installed_recipes_come_before_those_beside_the_package(tmp_path):
     package = tmp_path / "site-packages" / "dlfa_cli"
     (package.parent / "recipes").mkdir(parents=True)
-    (package.parent / "recipes" / "ner.py").touch()  # somebody else's
+    (package.parent / "recipes" / "tasks.py").touch()  # somebody else's
     with pytest.raises(FileNotFoundError, match="install the package again"):
         recipes_folder(package)
     (package / "_recipes").mkdir(parents=True)
-    (package / "_recipes" / "ner.py").touch()
+    (package / "_recipes" / "tasks.py").touch()
     assert recipes_folder(package) == package / "_recipes"
 
 
@@ -45,10 +45,20 @@ def test_a_checkout_has_them_beside_the_package(tmp_path):
 @pytest.mark.parametrize("name", ["ner", "ner.py", "paper/table2_sweep"])
 def test_cp_copies_into_a_folder_or_to_a_file(dlfa, tmp_path, name):
     source = recipes()[name.removesuffix(".py")]
-    for target, there in ((tmp_path, tmp_path / source.name), (tmp_path / "mine" / "x.py", tmp_path / "mine" / "x.py")):
+    file = f"{name.removesuffix('.py').split('/')[-1]}.py"
+    for target, there in ((tmp_path, tmp_path / file), (tmp_path / "mine" / "x.py", tmp_path / "mine" / "x.py")):
         result = dlfa("cp", name, target)
         assert (result.exit_code, result.output.strip()) == (0, str(there))
         assert there.read_bytes() == source.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["ner", "pos", "xnli", "pawsx", "topic", "sentiment"])
+def test_a_copy_is_of_its_task(tmp_path, name):
+    """The script of all tasks but for one line."""
+    lines = copy(name, tmp_path).read_text("utf-8").splitlines()
+    shared = recipes()[name].read_text("utf-8").splitlines()
+    differs = [mine for mine, line in zip(lines, shared, strict=True) if mine != line]
+    assert differs == ([] if name == "ner" else [f'TASK = "{name}"'])
 
 
 def test_cp_overwrites_nothing_unless_told(dlfa, tmp_path):
@@ -58,7 +68,7 @@ def test_cp_overwrites_nothing_unless_told(dlfa, tmp_path):
         copy("ner", tmp_path)
     assert mine.read_text() == "edited"
     assert dlfa("cp", "ner", tmp_path, "--force").exit_code == 0
-    assert mine.read_bytes() == recipes()["ner"].read_bytes()
+    assert mine.read_text("utf-8") == text_of("ner")
     (tmp_path / "folder" / "ner.py").mkdir(parents=True)
     with pytest.raises(FileExistsError):
         copy("ner", tmp_path / "folder", force=True)
