@@ -1,6 +1,7 @@
 """Who imports whom, and how long a module is, read from the source."""
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -125,6 +126,48 @@ def test_folders_do_not_import_each_other_in_circles():
         return seen
 
     assert not [name for name in arrows if name in reach(name, set())]
+
+
+def circle(arrows: dict[str, set[str]]) -> list[str]:
+    """A way from a node back to itself, or an empty list."""
+    done: set[str] = set()
+
+    def walk(node: str, way: list[str]) -> list[str]:
+        if node in way:
+            return [*way[way.index(node) :], node]
+        if node in done:
+            return []
+        ways = (walk(target, [*way, node]) for target in sorted(arrows.get(node, ())))
+        found = next(filter(None, ways), [])
+        done.add(node)
+        return found
+
+    return next(filter(None, (walk(node, []) for node in sorted(arrows))), [])
+
+
+def test_modules_do_not_import_each_other_in_circles():
+    """Not even within a folder, when they are imported; which of two comes first must not matter."""
+    arrows = {}
+    for path in SOURCES:
+        module = module_name(path)
+        tree = at_import_time(ast.parse(path.read_text("utf-8")))
+        arrows[module] = ours(imports(tree, module, path.name == "__init__.py")) & MODULES - {module}
+    assert sum(map(len, arrows.values())) > 200
+    assert circle(arrows) == []
+
+
+def test_a_circle_is_found():
+    assert circle({"a": {"b", "c"}, "b": {"d"}, "c": {"d"}, "d": set()}) == []
+    assert circle({"a": {"b"}, "b": {"c", "d"}, "d": {"b"}}) == ["b", "d", "b"]
+
+
+def test_every_dependency_is_imported_or_has_its_reason():
+    text = (ROOT / "pyproject.toml").read_text("utf-8").split("\ndependencies = [\n")[1].split("\n]")[0]
+    pins = [re.match(r'  "([\w-]+)[^"]*", +# (.+)', line) for line in text.split("\n")]
+    assert all(pins), "every pin has its reason beside it"
+    names = {name.split(".")[0] for path in SOURCES for name in imports_of(path)}
+    unused = {pin[1] for pin in pins if pin[1].replace("-", "_") not in names}
+    assert unused == {"accelerate"}  # Transformers' Trainer imports it
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=module_name)
