@@ -17,8 +17,8 @@ from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.data.sampler import SameLengthSampler
 from dlfa_adapters.heads import DLFAHead
 from dlfa_adapters.kinds.encoded import Examples
-from dlfa_adapters.learning.finite import NotFiniteError
 from dlfa_adapters.learning.frozen import States
+from dlfa_adapters.learning.safeguards import NotFiniteError
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.learning.steps import epochs_between
 

@@ -15,14 +15,13 @@ from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.running import Progress, is_main, wait_for_everyone, world_size
 from dlfa_adapters.learning.arguments import training_arguments
 from dlfa_adapters.learning.auto_layer import LayerChoice
-from dlfa_adapters.learning.checkpoints import last_checkpoint
 from dlfa_adapters.learning.early import check_training, default_source
 from dlfa_adapters.learning.features import train_features
 from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
-from dlfa_adapters.learning.finite import check_weights
 from dlfa_adapters.learning.plan import PYTHON_OBJECTS, Plan, Sources, source_as_text
 from dlfa_adapters.learning.prepare import Ready, prepare
 from dlfa_adapters.learning.rates_to_try import at_the_edge, check_rates
+from dlfa_adapters.learning.safeguards import check_weights, last_checkpoint
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.learning.steps import epochs_between, steps_of_epoch
 from dlfa_adapters.learning.trainer import FullTrainer, ModularTrainer, dev_scores, kept_entry, patience_is_over

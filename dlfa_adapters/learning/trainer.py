@@ -13,10 +13,9 @@ from dlfa_adapters.ground.packages import without_lines
 from dlfa_adapters.ground.running import wait_for_everyone
 from dlfa_adapters.heads import AdapterTrainer
 from dlfa_adapters.kinds.encoded import Examples
-from dlfa_adapters.learning.checkpoints import prune, removed_if_the_disk_is_full, seal
+from dlfa_adapters.learning.arguments import parameter_groups
 from dlfa_adapters.learning.dataset import labels_in
-from dlfa_adapters.learning.finite import check_gradients, check_loss
-from dlfa_adapters.learning.rates import parameter_groups
+from dlfa_adapters.learning.safeguards import check_gradients, check_loss, prune, removed_if_the_disk_is_full, seal
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.tuning import frozen_modules
 

@@ -5,7 +5,7 @@ import torch
 
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning import plateau
-from dlfa_adapters.learning.finite import NotFiniteError
+from dlfa_adapters.learning.safeguards import NotFiniteError
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.predict.load import load_run
 from dlfa_adapters.tuning import get_tuning

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 import dlfa_adapters.learning.run as run_module
 from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.learning import checkpoints, resume_training, train
-from dlfa_adapters.learning.checkpoints import is_whole, last_whole
+from dlfa_adapters.learning import resume_training, safeguards, train
+from dlfa_adapters.learning.safeguards import is_whole, last_whole
 from dlfa_adapters.runs import read_run
 from dlfa_adapters.runs.lifecycle import work_folder
 from dlfa_cli.main import app
@@ -120,7 +120,7 @@ def test_killed_while_a_checkpoint_is_written(moment, start, data, through, tmp_
         calls.append(args)
         if len(calls) == 2:
             die()
-        getattr(checkpoints, moment)(*args)
+        getattr(safeguards, moment)(*args)
 
     with monkeypatch.context() as patch:
         patch.setattr(f"dlfa_adapters.learning.trainer.{moment}", second_call)
@@ -135,7 +135,7 @@ def test_a_checkpoint_is_whole_with_its_files_and_no_others(tmp_path):
     folder = tmp_path / "checkpoint-3"
     (folder / "deep").mkdir(parents=True)
     (folder / "deep" / "weights").write_bytes(b"1")
-    checkpoints.seal(folder)
+    safeguards.seal(folder)
     assert is_whole(folder)
     (folder / "pytorch_model.bin").write_bytes(b"2")  # nothing vouches for it, and Trainer would read it
     assert not is_whole(folder)

@@ -11,7 +11,7 @@ import dlfa_adapters.learning.trainer as trainer_module
 from dlfa_adapters.data.sampler import SameLengthSampler
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.learning import train
-from dlfa_adapters.learning.finite import NotFiniteError
+from dlfa_adapters.learning.safeguards import NotFiniteError
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.tuning import get_tuning
 

@@ -19,9 +19,7 @@ from dlfa_adapters.heads.language import RECORD, read_record
 from dlfa_adapters.heads.pretrained_decoder import pretrained_decoder
 from dlfa_adapters.kinds.encoded import Row, collate_rows
 from dlfa_adapters.learning.arguments import training_arguments
-from dlfa_adapters.learning.checkpoints import last_checkpoint
 from dlfa_adapters.learning.finish import machine
-from dlfa_adapters.learning.finite import check_weights
 from dlfa_adapters.learning.language.plan import (
     LanguagePlan,
     TrainedLanguage,
@@ -30,6 +28,7 @@ from dlfa_adapters.learning.language.plan import (
     language_settings,
 )
 from dlfa_adapters.learning.language.text import MaskedText, mask_text
+from dlfa_adapters.learning.safeguards import check_weights, last_checkpoint
 from dlfa_adapters.learning.trainer import ModularTrainer
 from dlfa_adapters.runs.lifecycle import Training, request_left
 from dlfa_adapters.tuning import parameter_report, trainable_share
