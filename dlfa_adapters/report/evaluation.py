@@ -3,13 +3,52 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dlfa_adapters.kinds import kind_of_task
-from dlfa_adapters.kinds.shown import Confusion, TypeTable
+from dlfa_adapters.kinds import Kind, kind_of_task
+from dlfa_adapters.kinds.shown import Confusion, Line, TypeTable
 from dlfa_adapters.predict.predictions import Predicted, Predictions
-from dlfa_adapters.report.examples import LanguageExamples, examples_of
 from dlfa_adapters.report.facts import Facts, facts
 from dlfa_adapters.scores.notes import notes
 from dlfa_adapters.scores.report import MeanReport, Report
+from dlfa_adapters.tasks import Task
+
+RIGHT, WRONG = 3, 5
+"""How many right and wrong examples of a language are shown."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One sentence, text or pair.
+
+    Attributes:
+        name: Its id in the data.
+        right: Whether the model has all of it right.
+        lines: What is shown.
+        gold: The gold label of a text; "" for sentences, whose lines have theirs.
+        predicted: The model's label; likewise.
+    """
+
+    name: str
+    right: bool
+    lines: list[Line]
+    gold: str = ""
+    predicted: str = ""
+
+
+@dataclass(frozen=True)
+class LanguageExamples:
+    """The examples of one language.
+
+    Attributes:
+        language: Its code.
+        right: How many items are wholly right.
+        wrong: How many are not.
+        examples: Some of both, the wrong ones first.
+    """
+
+    language: str
+    right: int
+    wrong: int
+    examples: list[Example]
 
 
 @dataclass(frozen=True)
@@ -19,6 +58,7 @@ class EvaluationPart:
     Attributes:
         anchor: What its links begin with; no two parts of a page have the same.
         title: Data and split.
+        kind: The kind of task.
         report: The scores.
         main: Name of the main score.
         headline: The mean that stands for the whole: over the target languages, if there are any.
@@ -32,6 +72,7 @@ class EvaluationPart:
 
     anchor: str
     title: str
+    kind: Kind
     report: Report
     main: str
     headline: MeanReport
@@ -63,6 +104,7 @@ def evaluation_part(predictions: Predictions, report: Report, anchor: str) -> Ev
     return EvaluationPart(
         anchor=anchor,
         title=f"{data['source']} ({data['split']})" if data else predictions.name,
+        kind=kind,
         report=report,
         main=kind.metrics(task)[0].main_score,
         headline=headline,
@@ -80,3 +122,30 @@ def _pooled(mean: MeanReport, languages: Sequence[Predicted]) -> str:
     if number == 1:
         return languages[0].language
     return f"the {number} target languages" if mean.name == "targets" else f"all {number} languages"
+
+
+def examples_of(language: Predicted, task: Task) -> LanguageExamples:
+    """Examples of a language, evenly spread over its data; the same for the same predictions.
+
+    Args:
+        language: Predictions.
+        task: What they are for.
+    """
+    kind = kind_of_task(task)
+    hit = kind.are_right(language.gold, language.predicted)
+    right = [i for i, is_right in enumerate(hit) if is_right]
+    wrong = [i for i, is_right in enumerate(hit) if not is_right]
+
+    def spread(items: Sequence[int], wanted: int) -> list[int]:
+        """So many of the items, at equal distances; those that are worth a look before the others."""
+        telling = [i for i in items if kind.is_telling(language.inputs[i], language.gold[i], language.predicted[i])]
+        pool = telling if len(telling) >= wanted else items
+        return [pool[k * len(pool) // wanted] for k in range(wanted)] if len(pool) > wanted else list(pool)
+
+    def example(i: int) -> Example:
+        gold, predicted = language.gold[i], language.predicted[i]
+        lines = kind.lines(language.inputs[i], gold, predicted, language.language)
+        return Example(language.ids[i], hit[i], lines, *kind.labels_beside(gold, predicted))
+
+    chosen = [*spread(wrong, WRONG), *spread(right, RIGHT)]
+    return LanguageExamples(language.language, len(right), len(wrong), [example(i) for i in chosen])

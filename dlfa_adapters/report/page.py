@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import unicodedata
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,6 @@ from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.files import sha256_of, write_text
 from dlfa_adapters.ground.folders import check_writable
 from dlfa_adapters.report.evaluation import EvaluationPart, evaluation_part
-from dlfa_adapters.report.examples import shown
 from dlfa_adapters.report.facts import Facts, run_facts
 from dlfa_adapters.report.sweep import SweepPart, sweep_part
 from dlfa_adapters.runs import Run, read_run
@@ -207,3 +207,13 @@ def _environment() -> Environment:
 
 def _file(name: str) -> str:
     return (resources.files("dlfa_adapters.report") / "templates" / name).read_text("utf-8")
+
+
+def shown(value: object) -> object:
+    """Text with control characters and lone surrogates escaped: HTML cannot hold them. Other values as they are."""
+    if type(value) is not str:
+        return value
+    return "".join(
+        ascii(char)[1:-1] if unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" else char
+        for char in value
+    )

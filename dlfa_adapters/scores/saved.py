@@ -12,13 +12,17 @@ The folder is written as a draft beside its place and then renamed, so that ther
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dlfa_adapters.data.readers import read_lines
+from dlfa_adapters.data.readers.base import Notes
+from dlfa_adapters.data.readers.lines import write_lines
 from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.ground.folders import (
     Ours,
     bring_back,
@@ -29,13 +33,14 @@ from dlfa_adapters.ground.folders import (
     put_in_place,
     remove_drafts,
 )
+from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.predict.load import with_labels
-from dlfa_adapters.predict.predictions import Predictions
-from dlfa_adapters.scores.prediction_files import read_predicted, write_predicted
+from dlfa_adapters.predict.predictions import Predicted, Predictions
 from dlfa_adapters.scores.report import ABOUT, FORMAT, Report
 from dlfa_adapters.tasks import Task
 
 REPORT = "evaluation.json"
+_PLAIN_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 
 
 def default_folder(run: str | Path, source: str, split: str) -> Path:
@@ -131,7 +136,9 @@ def read_evaluation(folder: str | Path) -> Predictions:
             name=str(folder),
             task=_task(task),
             source_languages=sources,
-            languages=[read_predicted(Path(folder), name, task["kind"], told) for name, told in whole["files"].items()],
+            languages=[
+                _read_predicted(Path(folder), name, task["kind"], told) for name, told in whole["files"].items()
+            ],
             about={name: whole[name] for name in ABOUT if name in whole},
         )
 
@@ -168,7 +175,7 @@ def _damage_told(folder: str | Path) -> Iterator[dict[str, Any]]:
 
 
 def _write(folder: Path, predictions: Predictions, report: Report) -> None:
-    files = write_predicted(folder, predictions.languages)
+    files = _write_predicted(folder, predictions.languages)
     from dlfa_adapters.scores.show import markdown
 
     (folder / "evaluation.md").write_text(markdown(report), "utf-8")
@@ -180,3 +187,56 @@ def _write(folder: Path, predictions: Predictions, report: Report) -> None:
 def _task(told: dict[str, Any]) -> Task:
     task = with_labels(told["name"], told["kind"], told["labels"])
     return replace(task, parallel=bool(told.get("parallel", task.parallel)))
+
+
+def _write_predicted(folder: Path, languages: Sequence[Predicted]) -> dict[str, dict[str, Any]]:
+    """Write the predictions of all languages into `predictions/`.
+
+    Returns:
+        By language, for `_read_predicted`: `file`, `sha256`, `own_ids`, and the same of the file of ids as `ids`.
+    """
+    (folder / "predictions").mkdir()
+    names = prediction_names([language.language for language in languages])
+    files: dict[str, dict[str, Any]] = {}
+    for language, name in zip(languages, names, strict=True):
+        kind = kind_named(language.kind)
+        path = folder / "predictions" / f"{name}{kind.suffix}"
+        kind.write_predictions(path, language)
+        told = {**_named(folder, path), "own_ids": language.own_ids}
+        if kind.ids_beside and language.own_ids:
+            if any("\n" in name or "\r" in name for name in language.ids):
+                told["own_ids"] = False  # cannot stand on a line each
+            else:
+                write_lines(path.with_suffix(".ids"), language.ids)
+                told["ids"] = _named(folder, path.with_suffix(".ids"))
+        files[language.language] = told
+    return files
+
+
+def _unchanged(folder: Path, told: dict[str, Any]) -> Path:
+    path = folder / told["file"]
+    if sha256_of(path) != told["sha256"]:
+        raise RunError(f"{path} is not the file that was written (cut short or changed); evaluate again.")
+    return Path(path)
+
+
+def _read_predicted(folder: Path, language: str, kind: str, told: dict[str, Any]) -> Predicted:
+    """Read the predictions of a language, of which `_write_predicted` gave `told`."""
+    path = _unchanged(folder, told)
+    ids = read_lines(_unchanged(folder, told["ids"]), Notes(path)) if "ids" in told else None
+    columns = kind_named(kind).read_predictions(path, ids)
+    return Predicted(language=language, kind=kind, own_ids=told.get("own_ids"), **columns)
+
+
+def prediction_names(languages: Sequence[str]) -> list[str]:
+    """A file name without suffix for each language: its code, or a number where that is no plain name or is taken."""
+    names: list[str] = []
+    for number, language in enumerate(languages, 1):
+        taken = {name.lower() for name in names}
+        plain = _PLAIN_NAME.fullmatch(language) is not None and language.lower() not in taken
+        names.append(language if plain else f"language.{number}")
+    return names
+
+
+def _named(folder: Path, path: Path) -> dict[str, Any]:
+    return {"file": path.relative_to(folder).as_posix(), "sha256": sha256_of(path)}

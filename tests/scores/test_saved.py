@@ -8,8 +8,7 @@ from dlfa_adapters.data.readers import read_file
 from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
 from dlfa_adapters.scores.compare import compare
 from dlfa_adapters.scores.evaluate import build_report
-from dlfa_adapters.scores.prediction_files import file_names
-from dlfa_adapters.scores.saved import default_folder, read_evaluation, save_evaluation
+from dlfa_adapters.scores.saved import default_folder, prediction_names, read_evaluation, save_evaluation
 from dlfa_adapters.scores.show import markdown
 from dlfa_adapters.tasks import PAWSX, classification_task, tagging_task
 from tests.predict.fakes import FakeClassifier, FakeTagger, ask, oracle, tagged
@@ -118,14 +117,14 @@ def test_odd_language_names_stay_inside(language, tmp_path):
 
 
 def test_file_names_are_distinct_where_case_does_not_count():
-    assert file_names(["de", "DE", "zh-min-nan", "../x", "eng_Latn"]) == [
+    assert prediction_names(["de", "DE", "zh-min-nan", "../x", "eng_Latn"]) == [
         "de",
         "language.2",
         "zh-min-nan",
         "language.4",
         "eng_Latn",
     ]
-    names = file_names(["language_2", "../x", "language-2", "LANGUAGE_2"])
+    names = prediction_names(["language_2", "../x", "language-2", "LANGUAGE_2"])
     assert len({name.lower() for name in names}) == 4
 
 
