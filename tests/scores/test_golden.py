@@ -74,7 +74,7 @@ def sweep():
                 counts[language] = np.stack([random.integers(0, predicted + 1), predicted, gold], axis=1)
                 right, guessed, there = counts[language].sum(0)
                 scores[language] = [0.0, 200 * right / (guessed + there) if there else float("nan")]
-            spec = HeadSpec(name=name, seed=seed, fusion="dlfa" if fused else "last", fuse_layer=fused)
+            spec = HeadSpec.of(name=name, seed=seed, fusion="dlfa" if fused else "last", fuse_layer=fused)
             found.append(
                 SweepRow(spec=spec, epoch=2, dev=[50.0, 60.0 + number / 3 + seed], languages=scores, counts=counts,
                          rates=Choice(Pair(0.01), tried if number == 1 else ()))

@@ -126,10 +126,15 @@ def test_with_one_seed_the_difference_and_its_interval_are_those_of_compare(resu
 def test_heads_that_say_the_same_do_not_differ_in_any_resample():
     """Also where many a resample has no score: a language in which one sentence of four has an entity."""
     counts = {"en": np.array([[1, 1, 1]]), "sw": np.array([[0, 0, 0]] * 3 + [[1, 2, 3]] + [[0, 1, 0]] * 2)}
+    specs = [
+        HeadSpec.of("last", fusion="last"),
+        HeadSpec.of("D_1", fuse_layer=(1,)),
+        HeadSpec.of("D_2", fuse_layer=(2,)),
+    ]
     found = [
-        SweepRow(spec=HeadSpec(name=name, fuse_layer=layers), epoch=1, dev=[50.0], languages={"en": [0], "sw": [0]},
-                 counts={x: part if name != "D_1" else part // 2 for x, part in counts.items()})
-        for name, layers in (("last", ()), ("D_1", (1,)), ("D_2", (2,)))
+        SweepRow(spec=spec, epoch=1, dev=[50.0], languages={"en": [0], "sw": [0]},
+                 counts={x: part if spec.name != "D_1" else part // 2 for x, part in counts.items()})
+        for spec in specs
     ]  # fmt: skip
     table = make_table(SweepResult(task=NER, tuning="features", num_layers=2, sources=["en"], rows=found))
     line = table.line("last")
