@@ -202,12 +202,6 @@ def unknown_labels(gold: Iterable[str], labels: Sequence[str] | None) -> dict[st
     return dict(sorted(Counter(label for label in gold if label not in known).items()))
 
 
-def mean_of_defined(values: np.ndarray) -> np.ndarray:
-    """The mean over the last axis of what is not NaN; NaN where nothing is."""
-    defined = ~np.isnan(values)
-    return quotient(np.where(defined, values, 0.0).sum(-1), defined.sum(-1))
-
-
 def label_counts(predictions: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> np.ndarray:
     """How often each label is right, predicted, and gold in each item, (items, labels * 3)."""
     item = np.repeat(np.arange(len(gold)), [len(labels) for labels in gold])
@@ -226,4 +220,5 @@ def label_counts(predictions: Sequence[Sequence[str]], gold: Sequence[Sequence[s
 def macro_f1(counts: np.ndarray) -> np.ndarray:
     """The mean of F1 over the labels that are in gold or predicted, from sums of `label_counts`."""
     by_label = counts.reshape(*counts.shape[:-1], -1, 3)
-    return mean_of_defined(quotient(2 * by_label[..., 0], by_label[..., 1] + by_label[..., 2]))
+    f1 = quotient(2 * by_label[..., 0], by_label[..., 1] + by_label[..., 2])
+    return quotient(np.nansum(f1, -1), (~np.isnan(f1)).sum(-1))

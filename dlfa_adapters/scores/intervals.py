@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dlfa_adapters.kinds.metric import mean_of_defined
-
 LEVEL = 0.95
 ROUNDING = 1e-12
 """What sums of the same fractions in another order differ by at most: no difference, and no other deviation."""
@@ -202,3 +200,10 @@ def few_items(sizes: Iterable[tuple[str, int]]) -> list[str]:
     few = [f"{language} ({items})" for language, items in sizes if 1 < items < FEW]
     said = f"Fewer than {FEW} items in {', '.join(few)}: intervals are too narrow there, and p-values too small."
     return [said] if few else []
+
+
+def mean_of_defined(values: np.ndarray) -> np.ndarray:
+    """The mean over the last axis of what is not NaN; NaN where nothing is."""
+    defined = ~np.isnan(values)
+    total, number = np.where(defined, values, 0.0).sum(-1), defined.sum(-1)
+    return np.divide(total, number, out=np.full(np.shape(total), np.nan), where=number != 0)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.kinds.metric import CountedScore, mean_of_defined
-from dlfa_adapters.scores.intervals import Estimate, Paired
+from dlfa_adapters.kinds.metric import CountedScore
+from dlfa_adapters.scores.intervals import Estimate, Paired, mean_of_defined
 from dlfa_adapters.scores.translations import Translations
 
 RESAMPLES = 1000
