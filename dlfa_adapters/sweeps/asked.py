@@ -18,7 +18,7 @@ PLAN = "plan.json"
 BEST, STATES, TRAININGS = "best", "states", "trainings"
 _FILES = re.compile(
     r"(plan|sweep)\.json|sweep\.md|(layers|languages)\.svg|states/[^/]+\.safetensors"
-    r"|trainings/(training|weights|epoch)-[0-9a-f]{16}(\.before)?\.safetensors"
+    r"|trainings/(training|weights|epoch)-[0-9a-f]{16}(\.before)?\.safetensors|trainings/rates-[0-9a-f]{16}-\d+\.json"
 )
 
 

@@ -24,8 +24,9 @@ from dlfa_adapters.learning.frozen.optimizer import Rate
 from dlfa_adapters.learning.frozen.stacks import all_layers
 from dlfa_adapters.learning.rate_choice import Attempt, Pair, pairs
 from dlfa_adapters.sweeps.asked import STATES, TRAININGS
+from dlfa_adapters.sweeps.attempts import Choices, Job
 from dlfa_adapters.sweeps.prepare import Prepared
-from dlfa_adapters.sweeps.trainings import Choices, Job, RowFiles, SweepRow
+from dlfa_adapters.sweeps.trainings import RowFiles, SweepRow
 
 logger = logging.getLogger(__name__)
 

@@ -19,6 +19,7 @@ from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.learning.steps import few_steps
 from dlfa_adapters.runs import Run
 from dlfa_adapters.sweeps.asked import check_sweep_place
+from dlfa_adapters.sweeps.attempts import with_head_rates
 from dlfa_adapters.sweeps.finetuned.ranks import without_launcher
 from dlfa_adapters.sweeps.finetuned.run import finetuned_sweep
 from dlfa_adapters.sweeps.frozen import frozen_sweep
@@ -129,7 +130,8 @@ def run_sweep(
     reading = Reading.taken_from(options)
     reading.check([*each_place(train_data), *each_place(dev_data), target_data])
     with without_launcher():  # each run has a process to itself
-        settings = resolve(make_settings(**options), method)
+        given = make_settings(**options)
+        settings = with_head_rates(resolve(given, method), given, method)
     if method.on_states and world_size() > 1:
         raise ConfigError("A sweep of a frozen encoder runs in one process; start it without torchrun.")
     if plots:

@@ -1,26 +1,25 @@
 """The trainings of a sweep, of frozen and of fine-tuned encoders alike: what each gave, and a file for each.
 
-A file is complete or not there, so that a sweep that was killed goes on where it was; so are those of the attempts by
-which learning rates were chosen.
+A file is complete or not there, so that a sweep that was killed goes on where it was.
 """
 
 import hashlib
 import json
 import logging
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from dlfa_adapters.ground.files import write_whole
 from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
 from dlfa_adapters.learning.frozen import HeadSpec, TrainedHead
-from dlfa_adapters.learning.rate_choice import UNKNOWN, Attempt, Choice, Pair, choose
+from dlfa_adapters.learning.rate_choice import UNKNOWN, Choice, Pair
 from dlfa_adapters.scores.translations import Translations
 from dlfa_adapters.tasks import Task
 
@@ -171,6 +170,16 @@ class RowFiles:
         counts = {str(i): torch.from_numpy(row.counts[language]) for i, language in enumerate(row.languages)}
         save_tensors(self._path(number), counts, about)
 
+    def delete(self, number: int) -> None:
+        """Delete the file of a training, if there is one."""
+        self._path(number).unlink(missing_ok=True)
+
+    def attempt(self, spec: HeadSpec, rates: Pair) -> "RowFiles":
+        """The file of one training at rates that are only tried: its number is 0, and its name another one."""
+        files = copy(self)
+        files.specs, files._sweep = [spec], f"{self._sweep} {json.dumps(rates)}"
+        return files
+
     def _path(self, number: int) -> Path:
         return self.folder / f"training-{self.key(number)}.safetensors"
 
@@ -184,59 +193,3 @@ class RowFiles:
 
     def _identity(self, spec: HeadSpec) -> str:
         return hashlib.sha256(f"{self._sweep} {json.dumps(spec.record(), sort_keys=True)}".encode()).hexdigest()
-
-
-class Job(NamedTuple):
-    """A training of a sweep.
-
-    Attributes:
-        spec: The head, with the seed.
-        rates: The learning rates.
-    """
-
-    spec: HeadSpec
-    rates: Pair
-
-
-class Choices:
-    """Attempts and choices of a sweep, beside its finished trainings.
-
-    Args:
-        files: The sweep's trainings.
-        tried: From `pairs`.
-        seed: The first one, with which every variant is tried.
-    """
-
-    def __init__(self, files: RowFiles, tried: Sequence[Pair], seed: int) -> None:
-        self.files, self.pairs, self.seed = files, list(tried), seed
-
-    def jobs(self, specs: Iterable[HeadSpec]) -> list[Job]:
-        """All attempts for some heads; none where there is nothing to choose."""
-        if len(self.pairs) == 1:
-            return []
-        first = dict.fromkeys(replace(spec, seed=self.seed) for spec in specs)
-        return [Job(spec, pair) for spec in first for pair in self.pairs]
-
-    def read(self, job: Job) -> Attempt | None:
-        """A finished attempt; None if it is not finished."""
-        try:
-            return Attempt.from_dict(json.loads(self._path(job).read_text("utf-8")))
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-
-    def write(self, job: Job, attempt: Attempt) -> None:
-        """Write an attempt down."""
-        with write_whole(self._path(job)) as draft:
-            draft.write_text(json.dumps(attempt.to_dict(), allow_nan=False) + "\n", "utf-8")
-
-    def of(self, spec: HeadSpec) -> Choice:
-        """The rates of a head, all attempts for which are finished."""
-        jobs = self.jobs([spec])
-        if not jobs:
-            return Choice(self.pairs[0])
-        attempts = [self.read(job) for job in jobs]
-        assert None not in attempts, f"attempts for {spec.name} are missing"
-        return choose([attempt for attempt in attempts if attempt is not None])
-
-    def _path(self, job: Job) -> Path:
-        return self.files.folder / f"rates-{self.files.key_of(job.spec)}-{self.pairs.index(job.rates)}.json"

@@ -54,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             limit=args.limit,
             model=args.model,
             tuning=args.tuning,
+            head_learning_rate=2e-5 if args.tuning == "full" else None,  # one rate for everything, as in the paper
             seeds=args.seeds,
             epochs=args.epochs,
             out=args.out / f"{task}-{args.tuning.replace(':', '-')}",

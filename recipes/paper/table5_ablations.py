@@ -59,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             limit=args.limit,
             model=args.model,
             tuning=args.tuning,
+            head_learning_rate=2e-5 if args.tuning == "full" else None,  # one rate for everything, as in the paper
             layers=layers,
             extra=[*(f"branches:{layer}" for layer in layers), *args.also],
             seeds=args.seeds,

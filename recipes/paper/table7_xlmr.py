@@ -57,6 +57,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             limit=args.limit,
             model=args.model,
             tuning=args.tuning,
+            head_learning_rate=2e-5 if args.tuning == "full" else None,  # one rate for everything, as in the paper
             layers=args.layers or sorted({layer for layer in scaled if layer is not None}),
             seeds=args.seeds,
             epochs=args.epochs,

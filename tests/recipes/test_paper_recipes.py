@@ -70,6 +70,7 @@ def test_table_5_trains_both_layers(recipe, monkeypatch, tiny_folder):
         result=None, table=None))  # fmt: skip
     monkeypatch.setattr(module, "markdown", lambda result, table: "")
     module.main(["--tasks", "ner", "pawsx"])
+    assert [options["head_learning_rate"] for _, options in asked] == [2e-5, 2e-5]  # the paper's, and no other is tried
     assert [(task, options["layers"], options["extra"]) for task, options in asked] == [
         ("ner", [8, 10], ["branches:8", "branches:10"]),
         ("pawsx", [6, 10], ["branches:6", "branches:10"]),

@@ -10,9 +10,12 @@ import dlfa_adapters.sweeps.finetuned.run as module
 import dlfa_adapters.sweeps.finetuned.work as work
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.learning.rate_choice import Pair, pairs
+from dlfa_adapters.learning.settings import make_settings, resolve
+from dlfa_adapters.sweeps.attempts import with_head_rates
 from dlfa_adapters.sweeps.finetuned.ranks import bytes_per_member, how_many_at_once
 from dlfa_adapters.sweeps.finetuned.run import finetuned_sweep
 from dlfa_adapters.sweeps.trainings import RowFiles
+from dlfa_adapters.tuning import get_tuning
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +108,8 @@ def tried(still, tmp_path_factory):
 
 def test_each_model_learns_at_the_pair_of_rates_that_is_best_for_it_on_source_dev(tried, still, tmp_path):
     sweep, found, told = tried
-    assert told == ["Trying learning rates: 12 runs, 4 at once.", "6 runs, 3 at once."]
+    assert told == ["Trying learning rates: 12 runs, 4 at once.", "3 runs, 3 at once; 3 are there already."]
+    assert len(list((sweep.out / "rows").glob("*.safetensors"))) == len(found)
     alone = {}
     for pair in pairs(sweep.settings, frozen=False):
         one = prepared(still, tmp_path / "out", learning_rate=pair.encoder, head_learning_rate=pair.head)
@@ -141,6 +145,64 @@ def test_one_after_another_they_are_tried_too(still, tmp_path):
         assert row.rates.rates == Pair(1e-2, 1e-2)
         assert [attempt.loss for attempt in row.rates.tried] == [float("inf")] * 2
         assert row.rates.tried[1].dev == -float("inf")
+
+
+@pytest.fixture
+def singly(monkeypatch):
+    """What is trained one after another: variant, seed and rates."""
+    trained, train = [], work.train_singly
+
+    def noted(prepared, job, *args):
+        trained.append((job.spec.name, job.spec.seed, job.rates.head))
+        return train(prepared, job, *args)
+
+    monkeypatch.setattr(work, "train_singly", noted)
+    return trained
+
+
+def test_the_best_attempt_is_the_training_of_the_first_seed(still, tmp_path, singly):
+    """So two rates and three seeds cost four trainings of a variant; and the rows are those of a sweep at that rate."""
+    sweep = prepared(still, tmp_path / "out", "freeze:1", seeds=3, epochs=8, head_learning_rates=(1e-6, 3e-2))
+    sweep.specs[:] = [spec for spec in sweep.specs if spec.name == "D_2"]
+    found = finetuned_sweep(sweep, tmp_path / "rows")
+    assert singly[:2] == [("D_2", 0, 1e-6), ("D_2", 0, 3e-2)]
+    assert singly[2:] == [("D_2", 1, 3e-2), ("D_2", 2, 3e-2)]
+    one = prepared(still, tmp_path / "out", "freeze:1", seeds=3, epochs=8, head_learning_rate=3e-2)
+    one.specs[:] = sweep.specs
+    assert_same(found, finetuned_sweep(one, tmp_path / "one"))
+    assert {row.rates.rates for row in found} == {Pair(3e-2, 1e-2)}
+    assert [attempt.rates.head for attempt in found[0].rates.tried] == [1e-6, 3e-2]
+
+
+def test_a_sweep_that_is_cut_short_after_its_attempts_trains_none_of_them_again(still, tmp_path, singly, monkeypatch):
+    sweep = prepared(still, tmp_path / "out", "freeze:1", epochs=8, head_learning_rates=(1e-6, 3e-2))
+    sweep.specs[:] = sweep.specs[:1]
+    with monkeypatch.context() as patch:
+        patch.setattr(module.Choices, "take_best", lambda self: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            finetuned_sweep(sweep, tmp_path / "rows")
+    assert len(singly) == 2
+    [row] = finetuned_sweep(sweep, tmp_path / "rows")
+    assert (len(singly), row.rates.rates) == (2, Pair(3e-2, 1e-2))
+    assert len(list((tmp_path / "rows").glob("*.safetensors"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("tuning", "given", "tried"),
+    [
+        ("full", {}, [Pair(2e-5, 2e-5), Pair(1e-3, 2e-5)]),
+        ("freeze:1", {}, [Pair(2e-5, 2e-5), Pair(1e-3, 2e-5)]),
+        ("full", {"learning_rate": 5e-5}, [Pair(5e-5, 5e-5), Pair(1e-3, 5e-5)]),
+        ("full", {"learning_rate": 1e-3}, [Pair(1e-3, 1e-3)]),
+        ("full", {"head_learning_rate": 1e-4}, [Pair(1e-4, 2e-5)]),
+        ("full", {"head_learning_rate": [1e-4, 1e-2]}, [Pair(1e-4, 2e-5), Pair(1e-2, 2e-5)]),
+        ("full", {"learning_rate": [1e-5, 2e-5]}, [Pair(1e-5, 1e-5), Pair(2e-5, 2e-5)]),
+        ("lora", {}, [Pair(3e-3, 5e-4)]),
+    ],
+)
+def test_a_head_that_would_learn_at_the_encoders_rate_is_tried_at_two(tuning, given, tried):
+    method, settings = get_tuning(tuning), make_settings(**given)
+    assert pairs(with_head_rates(resolve(settings, method), settings, method), frozen=False) == tried
 
 
 def test_runs_of_one_seed_stand_side_by_side(sweep, rows, tmp_path, monkeypatch):

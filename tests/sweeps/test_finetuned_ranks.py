@@ -20,7 +20,7 @@ torch.set_num_threads(1)
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from finetuned_data import prepared
-from dlfa_adapters.sweeps.finetuned import run as finetuned
+from dlfa_adapters.sweeps.finetuned.run import finetuned_sweep
 from dlfa_adapters.sweeps.trainings import RowFiles
 
 def work(model, out):
@@ -29,8 +29,11 @@ def work(model, out):
     told = {}
     for tuning, seeds in (("full", 2), ("freeze:1", 1)):
         wrote.clear()
-        rows = finetuned.finetuned_sweep(prepared(model, out, tuning, seeds), out / tuning[:4], at_once=2)
+        rows = finetuned_sweep(prepared(model, out, tuning, seeds), out / tuning[:4], at_once=2)
         told[tuning] = {"wrote": list(wrote), "rows": len(rows), "grouped": torch.distributed.is_initialized()}
+    sweep = prepared(model, out, "freeze:1", 2, head_learning_rates=(1e-6, 3e-2))
+    wrote.clear()
+    told["tried"] = {"rows": len(finetuned_sweep(sweep, out / "tried")), "wrote": len(wrote)}
     Path(out, f"told-{os.environ['RANK']}.json").write_text(json.dumps(told))
 
 children = []
@@ -71,6 +74,9 @@ def test_two_processes_share_the_runs(still, tmp_path, request):
         assert sorted(told[0][tuning]["wrote"] + told[1][tuning]["wrote"]) == list(range(runs))
         assert all(rank[tuning]["rows"] == runs and not rank[tuning]["grouped"] for rank in told)
     assert all(rank["full"]["wrote"] for rank in told)  # neither has done all of it
+    # of three models: each at two rates, the better of which is taken over, and with the second seed
+    assert sum(rank["tried"]["wrote"] for rank in told) == 3 * 2 + 3 + 3
+    assert [rank["tried"]["rows"] for rank in told] == [6, 6]
     sweep = prepared(still, tmp_path, seeds=2)
     notes = []
     shared = finetuned_sweep(sweep, tmp_path / "full", note=notes.append)

@@ -170,8 +170,10 @@ def test_restart_deletes_the_sweep_and_nothing_else(sweep, tmp_path):
         with pytest.raises(ConfigError, match="exists and is not a sweep; give another folder"):
             sweep(mine, restart=restart)
     assert (mine / "sub" / "corpus.txt").read_text("utf-8") == "precious"
-    small = {"seeds": 1, "epochs": 1, "extra": (), "layers": [1]}
+    small = {"seeds": 1, "epochs": 1, "extra": (), "layers": [1], "head_learning_rate": (1e-3, 1e-2)}
     folder = sweep(tmp_path / "sweep", **small).folder
+    earlier = {path.name for path in (folder / "trainings").iterdir()}
+    assert any(name.startswith("rates-") for name in earlier)
     for name in ("notes.txt", "trainings/epoch-notes.safetensors", "best/notes.txt", "states/notes.txt"):
         (folder / name).write_text("precious", "utf-8")
     (tmp_path / "outside").mkdir()
@@ -181,6 +183,7 @@ def test_restart_deletes_the_sweep_and_nothing_else(sweep, tmp_path):
         sweep(folder, restart=True, **{**small, "epochs": 2})
     (folder / "best" / "notes.txt").rename(folder / "best-notes.txt")
     assert len(sweep(folder, restart=True, **{**small, "epochs": 2}).result.rows[0].dev) == 2
+    assert not earlier & {path.name for path in (folder / "trainings").iterdir()}
     for name in ("notes.txt", "trainings/epoch-notes.safetensors", "best-notes.txt", "states/link/corpus.txt"):
         assert (folder / name).read_text("utf-8") == "precious", name
 

@@ -10,15 +10,16 @@ from pathlib import Path
 import torch
 
 from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.ground.running import Progress
+from dlfa_adapters.ground.running import Progress, is_main
 from dlfa_adapters.learning.ensemble.encoder import why_not_stackable
 from dlfa_adapters.learning.ensemble.training import TrainedMember
 from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.learning.rate_choice import Attempt, pairs
+from dlfa_adapters.learning.rate_choice import Attempt, Choice, pairs
+from dlfa_adapters.sweeps.attempts import Choices, Job
 from dlfa_adapters.sweeps.finetuned.ranks import Ranks, how_many_at_once, own_device
 from dlfa_adapters.sweeps.finetuned.work import Stage, Work
 from dlfa_adapters.sweeps.prepare import Prepared
-from dlfa_adapters.sweeps.trainings import Choices, Job, RowFiles, SweepRow
+from dlfa_adapters.sweeps.trainings import RowFiles, SweepRow
 
 logger = logging.getLogger(__name__)
 
@@ -36,9 +37,9 @@ def finetuned_sweep(
     Runs of one seed see the same batches in the same order, so that they can be compared pair by pair, and each is, up
     to rounding and the random numbers of dropout, the run that `train` with its options and seed would be. With the
     tuning `full`, encoders of the BERT family are stacked: M of them are trained in the same kernels. Others are
-    trained one after another. Where several learning rates are given, each variant is tried at all of them first, see
-    `sweeps.trainings`. Under `torchrun` each process takes the next ones that nobody has taken; all of them must
-    see `folder`.
+    trained one after another. Where there are several learning rates, the first seed of each variant is trained at all
+    of them, source dev chooses, and the best of these trainings is the first seed's, see `sweeps.attempts`. Under
+    `torchrun` each process takes the next ones that nobody has taken; all of them must see `folder`.
 
     Args:
         prepared: What to train and score.
@@ -66,6 +67,8 @@ def finetuned_sweep(
     attempts = choices.jobs(prepared.specs)
     if attempts:
         _share(how, _Attempts(attempts, choices, files))
+        if is_main():  # the others meet it where it plans what is left
+            choices.take_best()
     diverged = _share(how, _Rows(choices, files))
     if missing := files.missing():
         named = [_in_words(files.specs[number], diverged.get(number)) for number in missing]
@@ -94,7 +97,7 @@ class _How:
 
 
 class _Attempts(Stage):
-    """Trying the learning rates, on training and dev data alone.
+    """Training the first seed of each variant at all learning rates, of which source dev chooses.
 
     Args:
         jobs: All attempts of the sweep.
@@ -102,7 +105,7 @@ class _Attempts(Stage):
         files: The trainings for which they are made.
     """
 
-    name, targets = "Trying learning rates", False
+    name = "Trying learning rates"
 
     def __init__(self, jobs: Sequence[Job], choices: Choices, files: RowFiles) -> None:
         self.jobs, self.choices, self.files, self.count = jobs, choices, files, len(jobs)
@@ -118,7 +121,9 @@ class _Attempts(Stage):
 
     def keep(self, number: int, member: TrainedMember) -> None:
         """See `Stage`."""
-        self.choices.write(self.jobs[number], Attempt.of(member, self.jobs[number].rates))
+        job = self.jobs[number]
+        self.choices.keep_row(job, SweepRow.of(member, Choice(job.rates)))
+        self.choices.write(job, Attempt.of(member, job.rates))
 
     def diverged(self, number: int) -> None:
         """Rates at which a training diverges are never better than those at which it does not."""
@@ -126,14 +131,14 @@ class _Attempts(Stage):
 
 
 class _Rows(Stage):
-    """Training every run at the rates of its variant, and scoring it on every language.
+    """Training every run at the rates of its variant.
 
     Args:
         choices: The rates.
         files: Where rows are written.
     """
 
-    name, targets = "Training", True
+    name = "Training"
 
     def __init__(self, choices: Choices, files: RowFiles) -> None:
         self.choices, self.files, self.count = choices, files, len(files.specs)
@@ -177,7 +182,7 @@ def _share(how: _How, stage: Stage) -> dict[int, str]:
     todo = sum(map(len, stacks))
     there = stage.count - todo
     said = f"one after another: {why_not}" if why_not else f"{max(map(len, stacks), default=0)} at once"
-    what = f"{todo} runs" if stage.targets else f"{stage.name}: {todo} runs"
+    what = f"{todo} runs" if stage.name == _Rows.name else f"{stage.name}: {todo} runs"
     how.note(f"{what}, {said}" + (f"; {there} are there already." if there else "."))
     work = Work(how.prepared, stage, how.folder, how.device, how.progress, -(-todo // ranks.size))
     while (number := ranks.take()) < len(stacks):

@@ -3,7 +3,7 @@
 import logging
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from dlfa_adapters.ground.running import Progress
-from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning import Plan, train
 from dlfa_adapters.learning.ensemble.data import DeviceBatch, DeviceRows, Questions
 from dlfa_adapters.learning.ensemble.ensemble import start_ensemble
@@ -21,9 +20,9 @@ from dlfa_adapters.learning.frozen.optimizer import Rate
 from dlfa_adapters.learning.safeguards import NotFiniteError
 from dlfa_adapters.learning.steps import steps_of_epoch
 from dlfa_adapters.runs.lifecycle import remove_training
+from dlfa_adapters.sweeps.attempts import Job
 from dlfa_adapters.sweeps.finetuned.ranks import without_launcher
 from dlfa_adapters.sweeps.prepare import Prepared
-from dlfa_adapters.sweeps.trainings import Job
 
 logger = logging.getLogger(__name__)
 
@@ -34,12 +33,10 @@ class Stage(ABC):
     Attributes:
         name: For the screen.
         count: How many there are.
-        targets: Whether the target languages are scored.
     """
 
     name: str
     count: int
-    targets: bool
 
     @abstractmethod
     def job(self, number: int) -> Job:
@@ -87,7 +84,7 @@ class Work:
         """Train one run through `train`."""
         folder, job = self.folder / f"run-{number:03}", self.stage.job(number)
         try:
-            member = train_singly(self.prepared, job, folder, self._steps(1), targets=self.stage.targets)
+            member = train_singly(self.prepared, job, folder, self._steps(1))
         except NotFiniteError as error:
             self._bad(number, str(error).partition(";")[0])
         else:
@@ -120,8 +117,7 @@ class Work:
         padding = prepared.encoder.tokenizer.pad_token_id or 0
         if self._dev is None:
             self._dev = Questions(prepared.dev, padding, device)
-            asked = prepared.targets if self.stage.targets else {}
-            self._targets = {name: Questions(examples, padding, device) for name, examples in asked.items()}
+            self._targets = {name: Questions(examples, padding, device) for name, examples in prepared.targets.items()}
         ensemble = start_ensemble(prepared.encoder.model, specs, prepared.task, rows, padding, device)
         if prepared.settings.machine.compile:
             ensemble.encoder.compile()
@@ -145,9 +141,7 @@ class Work:
         return lambda number: self.progress(self.stage.name, models, self._total)
 
 
-def train_singly(
-    prepared: Prepared, job: Job, folder: Path, on_step: Callable[[int], None], *, targets: bool = True
-) -> TrainedMember:
+def train_singly(prepared: Prepared, job: Job, folder: Path, on_step: Callable[[int], None]) -> TrainedMember:
     """Train one model, and score it after each epoch.
 
     Args:
@@ -155,7 +149,6 @@ def train_singly(
         job: The head, with the seed of the training, and the learning rates.
         folder: Where its checkpoints and its run are while it lasts; both are deleted.
         on_step: Called with the number of each step, when it is done.
-        targets: Whether to score the target languages, after each epoch.
 
     Returns:
         The model's scores, without weights.
@@ -165,7 +158,7 @@ def train_singly(
     """
     request, settings = prepared.request, prepared.settings
     spec, rates = job
-    watched = _Targets(prepared, prepared.targets if targets else {})
+    watched = _Targets(prepared)
     in_epoch = steps_of_epoch(settings, len(prepared.train.rows))
     options = {**settings.as_dict(), **spec.head.keywords(), "seed": spec.seed}
     options |= {"learning_rate": rates.encoder, "learning_rates": (), "head_learning_rate": rates.head}
@@ -191,22 +184,21 @@ def train_singly(
         remove_training(folder)
     scores = run.config["training"]["dev_scores"]
     number = -(-int(run.config["training"]["best"].split()[-1]) // in_epoch)  # `step 12`
-    counts = watched.counts[number - 1] if targets else {}
     return TrainedMember(
         spec,
         Rate(rates.head, settings.steps.weight_decay),
         scores,
         [math.inf] * len(scores),
         watched.scores,
-        [Epoch(number, scores[number - 1], {}, counts)],
+        [Epoch(number, scores[number - 1], {}, watched.counts[number - 1])],
     )
 
 
 class _Targets:
     """The scores of a model in training on the target languages, after each epoch."""
 
-    def __init__(self, prepared: Prepared, targets: Mapping[str, Examples]) -> None:
-        self.prepared, self.targets = prepared, targets
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
         self.scores: dict[str, list[float]] = {}
         self.counts: list[dict[str, Tensor]] = []
         self._questions: dict[str, Questions] = {}
@@ -220,7 +212,7 @@ class _Targets:
         if not self._questions:
             pad = self.prepared.encoder.tokenizer.pad_token_id or 0
             self._questions = {
-                language: Questions(examples, pad, model.device) for language, examples in self.targets.items()
+                language: Questions(examples, pad, model.device) for language, examples in self.prepared.targets.items()
             }
         model.eval()
         counts = {}
