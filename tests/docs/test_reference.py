@@ -3,6 +3,9 @@
 import ast
 import re
 from pathlib import Path
+from pkgutil import resolve_name
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "environment.md").read_text("utf-8")
@@ -40,3 +43,29 @@ def test_every_variable_of_the_code_is_there():
     assert {"DLFA_CACHE", "DLFA_DEBUG", "OMP_WAIT_POLICY"} <= used
     assert all(NAME.fullmatch(name) for name in used)
     assert used - set(re.findall("`([A-Z0-9_]+)`", PAGE)) == set()
+
+
+def documented():
+    """Every name with a place on a page of the API."""
+    pages = "\n".join(path.read_text("utf-8") for path in (ROOT / "docs" / "reference" / "api").glob("*.md"))
+    return re.findall(r"^::: (\S+)", pages, re.MULTILINE)
+
+
+def moved():
+    """Every name in the second column of the table of names that moved."""
+    part = (
+        (ROOT / "docs" / "how-to" / "upgrade.md").read_text("utf-8").split("## Names that moved\n")[1].split("\n## ")[0]
+    )
+    for row in (line for line in part.split("\n") if line.startswith("| `")):
+        place = ""
+        for name in re.findall("`([^`]+)`", row.split("|")[2]):
+            place = name if "." in name else place
+            yield name if "." in name else f"{place}.{name}"
+
+
+@pytest.mark.parametrize("names", [documented, moved])
+def test_names_on_pages_are_there(names):
+    found = list(names())
+    assert len(found) > 20
+    for name in found:
+        assert resolve_name(name) is not None, name
