@@ -33,6 +33,13 @@ GradientCheckpointing = Annotated[
 Compile = Annotated[
     bool, typer.Option("--compile", help="torch.compile: of the fusion alone.", rich_help_panel=MACHINE)
 ]
+States = Annotated[
+    str | None,
+    typer.Option(
+        help="Blocks that do not change run once (cached) or in every epoch (through); default: where there is room.",
+        rich_help_panel=MACHINE,
+    ),
+]
 ReportTo = Annotated[str, typer.Option(help="none, tensorboard, wandb.", rich_help_panel=MACHINE)]
 
 

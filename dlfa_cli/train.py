@@ -13,6 +13,7 @@ from dlfa_cli.options import (
     GradientCheckpointing,
     Precision,
     ReportTo,
+    States,
     TagColumn,
     WordColumn,
     rates,
@@ -41,7 +42,7 @@ def train(
     ] = None,
     language: Annotated[
         str | None,
-        typer.Option("--language", "-l", help="Of train and dev, or several: en,de; default: en, or by file name."),
+        typer.Option("--language", "-l", help="Source language, or several: en,de; default: en, or by file name."),
     ] = None,
     labels: Annotated[
         str | None,
@@ -100,10 +101,7 @@ def train(
     ] = None,
     min_steps: Annotated[
         int | None,
-        typer.Option(
-            help="Small data get as many epochs as so many steps take; default: 500, and 0 with --epochs.",
-            rich_help_panel=_STEPS,
-        ),
+        typer.Option(help="Small data get at least so many; default: 500, 0 with --epochs.", rich_help_panel=_STEPS),
     ] = None,
     max_steps: Annotated[int, typer.Option(help="Stop after so many steps.", rich_help_panel=_STEPS)] = -1,
     lr: Annotated[
@@ -146,6 +144,7 @@ def train(
     gradient_checkpointing: GradientCheckpointing = False,
     compile: Compile = False,
     report_to: ReportTo = "none",
+    states: States = None,
     format: Format = None,
     word_column: WordColumn = None,
     tag_column: TagColumn = None,
@@ -177,7 +176,7 @@ def train(
         "head_learning_rate": rates(head_lr, "--head-lr"),
         "batch_size": batch_size, "warmup": warmup, "within": within, "patience": patience, "every": every,
         "seed": seed, "max_length": max_length, "context": context, "micro_batch_size": micro_batch,
-        "precision": precision, "gradient_checkpointing": gradient_checkpointing, "compile": compile,
+        "precision": precision, "gradient_checkpointing": gradient_checkpointing, "compile": compile, "states": states,
         "report_to": report_to, "format": format, "word_column": word_column, "tag_column": tag_column,
     }  # fmt: skip
     if resume is not None:

@@ -33,7 +33,7 @@ DEFAULT_BUDGET = 20 * 10**9
 logger = logging.getLogger(__name__)
 
 _DIGEST = "xxh3_128"
-_NAMES = {torch.float16: "F16", torch.bfloat16: "BF16"}
+_NAMES = {torch.float16: "F16", torch.bfloat16: "BF16", torch.float32: "F32"}
 _SPARE = 2 * 2**30
 
 
@@ -49,6 +49,7 @@ class Cache:
         device: Where the states are handed out: where the encoder is.
         on_device: Whether they are also cached there, on a GPU.
         changes: See `states_of`.
+        exact: See `compute_states`.
     """
 
     size: int
@@ -58,6 +59,7 @@ class Cache:
     device: torch.device
     on_device: bool
     changes: tuple[Change, ...] = ()
+    exact: bool = False
 
     def __str__(self) -> str:
         """One sentence for the screen."""
@@ -88,13 +90,12 @@ class Cache:
             about = (model, part, pad_token_id)
             if self.folder is not None:
                 path = self.folder / f"{file}.safetensors"
-                cached = cached_states(path, *about, self.layers, on_progress, self.changes)
+                cached = cached_states(path, *about, self.layers, on_progress, self.changes, self.exact)
                 tokens = cached.tokens.to(self.device) if self.on_device else cached.tokens
                 states[name] = replace(cached, tokens=tokens, target=self.device)
             elif self.on_device:
-                states[name] = compute_states(
-                    *about, layers=self.layers, changes=self.changes, cache_on=self.device, on_progress=on_progress
-                )
+                how: dict[str, Any] = {"layers": self.layers, "changes": self.changes, "exact": self.exact}
+                states[name] = compute_states(*about, **how, cache_on=self.device, on_progress=on_progress)
             else:
                 states[name] = StreamedStates(*about, self.layers, self.changes)
         return states
@@ -107,6 +108,7 @@ def find_room(
     folder: Path | None,
     budget: int = DEFAULT_BUDGET,
     changes: Sequence[Change] = (),
+    exact: bool = False,
 ) -> Cache:
     """Where the states of some windows can be cached.
 
@@ -119,14 +121,15 @@ def find_room(
         folder: Where files may go; None: nowhere.
         budget: Most bytes in files.
         changes: See `states_of`.
+        exact: See `compute_states`.
     """
     tokens = sum(len(window.input_ids) for part in windows.values() for window in part)
-    size = 2 * tokens * len(layers) * model.base_model.config.hidden_size
+    size = (4 if exact else 2) * tokens * len(layers) * model.base_model.config.hidden_size
     device = torch.device(model.base_model.device)
     there = sum(path.stat().st_size for path in folder.glob("*.safetensors")) if folder and folder.is_dir() else 0
     room = folder is not None and size <= budget and size + _SPARE <= free_disk(folder) + there
     on_device = device.type == "cuda" and 2 * size <= torch.cuda.mem_get_info(device)[0]
-    return Cache(size, tokens, tuple(layers), folder if room else None, device, on_device, tuple(changes))
+    return Cache(size, tokens, tuple(layers), folder if room else None, device, on_device, tuple(changes), exact)
 
 
 def file_names(names: Mapping[str, object]) -> list[str]:
@@ -144,6 +147,7 @@ def cached_states(
     layers: Sequence[int],
     on_progress: Callable[[int], None] | None = None,
     changes: Sequence[Change] = (),
+    exact: bool = False,
 ) -> HiddenStates:
     """States from a file, if it has those of this encoder and these windows; otherwise computed, and put there.
 
@@ -155,22 +159,26 @@ def cached_states(
         layers: Which states.
         on_progress: See `compute_states`.
         changes: See `states_of`.
+        exact: See `compute_states`.
 
     Returns:
         The states, on the CPU, mapped from the file.
     """
-    about = identity_of(model, windows, layers, changes)
+    about = identity_of(model, windows, layers, changes) | ({"precision": "float32"} if exact else {})
     lengths = [len(window.input_ids) for window in windows]
     remove_drafts_of(path)
     cached = _read(path, about)
     if cached is None:
-        with write_whole(path, 2 * sum(lengths) * len(layers) * model.base_model.config.hidden_size) as draft:
+        with write_whole(
+            path, (4 if exact else 2) * sum(lengths) * len(layers) * model.base_model.config.hidden_size
+        ) as draft:
             states = compute_states(
                 model,
                 windows,
                 pad_token_id,
                 layers=layers,
                 changes=changes,
+                exact=exact,
                 allocate=lambda shape, dtype: _new_file(draft, shape, dtype, about),
                 on_progress=on_progress,
             )
@@ -205,7 +213,8 @@ def _read(path: Path, about: dict[str, str]) -> Tensor | None:
 
 def _new_file(path: Path, shape: tuple[int, int, int], dtype: torch.dtype, about: dict[str, str]) -> Tensor:
     """A tensor that writes into a new file."""
-    size = 2 * int(np.prod(shape))
+    halves = (*shape[:2], shape[2] * dtype.itemsize // 2)
+    size = 2 * int(np.prod(halves))
     header_of = {**about, _DIGEST: "0" * 32}  # until all numbers are there
     entry = {"dtype": _NAMES[dtype], "shape": shape, "data_offsets": [0, size]}
     header = json.dumps({"__metadata__": header_of, "states": entry}).encode()
@@ -218,7 +227,7 @@ def _new_file(path: Path, shape: tuple[int, int, int], dtype: torch.dtype, about
         if size and hasattr(os, "posix_fallocate"):  # else a full disk would kill the process later
             os.posix_fallocate(file.fileno(), at, size)
         os.fsync(file.fileno())
-    mapped = np.memmap(path, dtype="<i2", mode="r+", offset=8 + len(header), shape=shape)
+    mapped = np.memmap(path, dtype="<i2", mode="r+", offset=8 + len(header), shape=halves)
     return torch.from_numpy(mapped).view(dtype)
 
 

@@ -23,6 +23,7 @@ def compute_states(
     *,
     layers: Sequence[int] | None = None,
     changes: Sequence[Change] = (),
+    exact: bool = False,
     max_tokens: int | None = None,
     cache_on: str | torch.device = "cpu",
     allocate: Allocate | None = None,
@@ -30,7 +31,7 @@ def compute_states(
 ) -> HiddenStates:
     """Run a frozen encoder once over all windows, by length under a token budget.
 
-    States are rounded to float16, or in bfloat16 if one of them is too large for that.
+    States are rounded to float16, or to bfloat16 if one of them is too large for that, unless they must be exact.
 
     Args:
         model: An encoder (or adapter model, whose heads are left out) in eval mode.
@@ -38,8 +39,9 @@ def compute_states(
         pad_token_id: The tokenizer's.
         layers: Which states; default: all, 0..L.
         changes: See `states_of`.
+        exact: Cache them in float32, for an encoder of which a part goes on learning from them.
         max_tokens: Positions in a batch, padding included; default: by the size of the states.
-        cache_on: Device for the states: width * 2 bytes a token and layer.
+        cache_on: Device for the states: width * 2 bytes a token and layer, width * 4 if they are exact.
         allocate: Makes the tensor for the states, e.g. in a file; `cache_on` is then not looked at.
         on_progress: Called with the number of windows that were just done.
 
@@ -58,7 +60,7 @@ def compute_states(
     )
     allocate = allocate or (lambda shape, dtype: torch.empty(shape, dtype=dtype, device=cache_on))
     done = 0
-    for dtype in (torch.float16, torch.bfloat16):
+    for dtype in (torch.float32,) if exact else (torch.float16, torch.bfloat16):
         tokens = allocate(shape, dtype)
         for number, batch in enumerate(batches):
             states = states_of(model, [windows[i] for i in batch], pad_token_id, chosen, changes).to(dtype)

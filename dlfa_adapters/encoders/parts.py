@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 _ADDED = ("adapter", "lora", "prefix_tuning", "prompt_tunings")
 """Parts of the names of parameters that an encoder was given besides its own."""
 
-_EMBEDDINGS = ("embeddings", "embeddings_project", "encoder.rel_embeddings")
-"""Below the first block; DeBERTa's relative positions too, which every block reads."""
+_EMBEDDINGS = ("embeddings", "embeddings_project", "encoder.rel_embeddings", "encoder.LayerNorm")
+"""Below the first block; DeBERTa's relative positions and their norm too, which every block reads."""
 
 
 def blocks_of(model: Any) -> "list[nn.Module]":

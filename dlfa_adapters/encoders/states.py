@@ -93,7 +93,7 @@ class HiddenStates(States):
     """States that are cached: in memory, on a GPU, or mapped from a file.
 
     Attributes:
-        tokens: (tokens, layers, width) in 16 bits, window after window.
+        tokens: (tokens, layers, width) in 16 bits, or exact in 32, window after window.
         offsets: Where each window starts in `tokens`; one more entry than windows.
         layers: See `States`.
         num_layers: See `States`.

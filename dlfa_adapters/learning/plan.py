@@ -47,6 +47,7 @@ class Plan:
         choice: The fuse layer that was chosen, and why; None where it was given.
         tried: Learning rates of the head that were tried, and the best dev score at each.
         steps: How many there will be in all, unless the training ends earlier.
+        states: What happens to the states of blocks that do not change; nothing where there are none.
     """
 
     task: Task
@@ -62,6 +63,7 @@ class Plan:
     choice: LayerChoice | None = None
     tried: dict[float, float] = field(default_factory=dict)
     steps: int = 0
+    states: str = ""
 
     def lines(self) -> list[str]:
         """What is going to be trained, and what else there is: for the screen or a log, without the notes."""
@@ -88,6 +90,7 @@ class Plan:
             *(f"Read: {line}" for line in self.taken),
             f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
             f"Steps: {length}, batch {steps.batch_size}, {rate}, {self.settings.machine.precision}; {where}",
+            *([self.states] if self.states else []),
         ]
 
 

@@ -141,5 +141,6 @@ def _unused(settings: Settings) -> str:
         "--gradient-checkpointing": settings.machine.gradient_checkpointing,
         "--compile": settings.machine.compile,
         "--report-to": settings.machine.report_to != "none",
+        "--states": settings.machine.states is not None,
     }
     return ", ".join(name for name, is_asked in asked.items() if is_asked)

@@ -18,12 +18,13 @@ from dlfa_adapters.learning.auto_layer import LayerChoice
 from dlfa_adapters.learning.early import check_training, default_source
 from dlfa_adapters.learning.features import train_features
 from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
+from dlfa_adapters.learning.from_block import Choice, choose_states
 from dlfa_adapters.learning.plan import PYTHON_OBJECTS, Plan, Sources, source_as_text
 from dlfa_adapters.learning.prepare import Ready, prepare
 from dlfa_adapters.learning.rates_to_try import at_the_edge, check_rates
 from dlfa_adapters.learning.safeguards import check_weights, last_checkpoint
 from dlfa_adapters.learning.settings import make_settings, resolve
-from dlfa_adapters.learning.steps import epochs_between, steps_of_epoch
+from dlfa_adapters.learning.steps import with_evaluations
 from dlfa_adapters.learning.trainer import FullTrainer, ModularTrainer, dev_scores, kept_entry, patience_is_over
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.runs.lifecycle import Training, has_plan, request_left
@@ -123,6 +124,7 @@ def train(
     ready = prepare(task, source, dev_data, language, reading, labels, model, method, settings, out, chosen, report)
     report("Loading encoder and data", 1, 1)
     plan = ready.plan
+    states = None if method.on_states else choose_states(ready, training.folder / "states")
     if not before and has_plan(out):
         plan.notes.append(f"A training of {out} that was cut short begins anew; --resume {out} would have gone on.")
     with training.alone(
@@ -139,7 +141,7 @@ def train(
         if method.on_states:
             outcome = _features(ready, training.folder / "states", report)
         else:
-            outcome = _steps(ready, training, report, on_step, on_epoch)
+            outcome = _steps(ready, training, states, report, on_step, on_epoch)
         check_weights(plan.model)
         if is_main():
             outcome.seconds = round(time.monotonic() - began, 1)
@@ -194,6 +196,7 @@ def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
 def _steps(
     ready: Ready,
     training: Training,
+    states: Choice | None,
     report: Progress,
     on_step: Callable[[int], None] | None,
     on_epoch: Callable[[int], None] | None,
@@ -205,11 +208,7 @@ def _steps(
         for fusion in (module for module in plan.model.modules() if isinstance(module, Fusion)):
             fusion.compile(dynamic=True)
     total = settings.steps.total(len(ready.train.rows))
-    every, rows = settings.steps.every, len(ready.train.rows)
-    if every is None and (between := epochs_between(settings, rows, plateau=False)) > 1:
-        every = between * steps_of_epoch(settings, rows)
-    if every is not None:  # one evaluation there must be
-        settings = settings.changed(every=min(every, total))
+    settings = with_evaluations(settings, len(ready.train.rows))
     args = training_arguments(
         settings, training.folder, has_dev=has_dev, find_unused=max(head.indices) < head.num_layers
     )
@@ -232,6 +231,7 @@ def _steps(
         dev=ready.dev,
         on_step=step,
         on_epoch=on_epoch or (lambda number: None),
+        lower=states.computed(ready, report) if states else None,
     )
     if checkpoint and patience_is_over(state, settings.steps.patience):
         trainer.state = state

@@ -87,6 +87,8 @@ class MachineOptions:
         gradient_checkpointing: Compute activations again in the backward pass: less memory, a third more time.
         compile: Use `torch.compile` for the fusion; all of a model of adapters would take minutes.
         report_to: Where curves go, as for Transformers: `none`, `tensorboard`, `wandb`.
+        states: Of blocks below which nothing learns: `cached`, they run once, or `through`, in every epoch; None:
+            `cached` where there is room and more than one epoch. See `from_block`.
     """
 
     micro_batch_size: int | None = None
@@ -94,6 +96,7 @@ class MachineOptions:
     gradient_checkpointing: bool = False
     compile: bool = False
     report_to: str = "none"
+    states: Literal["cached", "through"] | None = None
 
 
 _PARTS = (TextOptions, StepOptions, MachineOptions)

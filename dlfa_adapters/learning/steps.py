@@ -42,6 +42,14 @@ def epochs_between(settings: Settings, rows: int, *, plateau: bool) -> int:
     return -(-(settings.steps.epochs or 1) // MOST_EVALUATIONS)
 
 
+def with_evaluations(settings: Settings, rows: int) -> Settings:
+    """Settings with the steps from one look at dev to the next, where that is not each epoch; one look there is."""
+    every = settings.steps.every
+    if every is None and (between := epochs_between(settings, rows, plateau=False)) > 1:
+        every = between * steps_of_epoch(settings, rows)
+    return settings if every is None else settings.changed(every=min(every, settings.steps.total(rows)))
+
+
 def steps_of_epoch(settings: Settings, rows: int) -> int:
     """Steps of an epoch of so many rows."""
     return -(-rows // settings.steps.batch_size)

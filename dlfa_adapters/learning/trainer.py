@@ -3,18 +3,21 @@
 import logging
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from transformers import PrinterCallback, Trainer, TrainerCallback
 
 from dlfa_adapters.data.sampler import SameLengthSampler
+from dlfa_adapters.encoders.lower import LowerStates
 from dlfa_adapters.ground.packages import without_lines
 from dlfa_adapters.ground.running import wait_for_everyone
 from dlfa_adapters.heads import AdapterTrainer
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.arguments import parameter_groups
 from dlfa_adapters.learning.dataset import labels_in
+from dlfa_adapters.learning.from_block import NUMBERS, numbered, with_numbers
 from dlfa_adapters.learning.safeguards import check_gradients, check_loss, prune, removed_if_the_disk_is_full, seal
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.tuning import frozen_modules
@@ -36,6 +39,7 @@ class TrainingMixin:
         dev: Source dev data, or None.
         on_step: Called with the number of each step, from 1, when it is done.
         on_epoch: Called with the number of each epoch, likewise, before dev is scored after it.
+        lower: Cached states of training and dev data, which stand in for lower blocks; None: those run.
     """
 
     def __init__(
@@ -49,19 +53,25 @@ class TrainingMixin:
         dev: Examples | None,
         on_step: Callable[[int], None],
         on_epoch: Callable[[int], None] = lambda number: None,
+        lower: LowerStates | None = None,
     ) -> None:
-        self.settings, self.frozen = settings, frozen_modules(model)
+        self.settings, self.frozen, self.lower = settings, frozen_modules(model), lower
         self.learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
         super().__init__(  # type: ignore[call-arg]
             model,
             args,
-            train.collator(pad_token_id),
-            train_dataset=train.rows,
-            eval_dataset=dev.rows if dev is not None else None,
+            with_numbers(train.collator(pad_token_id)) if lower else train.collator(pad_token_id),
+            train_dataset=numbered(train.rows) if lower else train.rows,
+            eval_dataset=None if dev is None else numbered(dev.rows, len(train.rows)) if lower else dev.rows,
             compute_metrics=dev_score(dev) if dev is not None else None,
             callbacks=[_Seams(settings, on_step, on_epoch)],
         )
         self.remove_callback(PrinterCallback)  # type: ignore[attr-defined]
+
+    def train(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """Train; meanwhile cached states stand in for lower blocks."""
+        with self.lower.installed(self.model) if self.lower else nullcontext():
+            return super().train(*args, **kwargs)  # type: ignore[misc]
 
     def create_optimizer(self: Any) -> Any:
         """AdamW, as Trainer makes it, with a rate of its own for the head."""
@@ -79,6 +89,11 @@ class TrainingMixin:
 
     def compute_loss(self: Any, model: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         """The loss, with frozen parts in eval mode; it must be finite."""
+        numbers = inputs.pop(NUMBERS, None)
+        with self.lower.read(numbers) if self.lower else nullcontext():
+            return self._loss(model, inputs, *args, **kwargs)
+
+    def _loss(self: Any, model: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         if not model.training:
             return super().compute_loss(model, inputs, *args, **kwargs)  # type: ignore[misc]
         for module in self.frozen:

@@ -57,7 +57,7 @@ def start(tiny_folder):
             "train_data": data, "dev_data": data[:4], "language": "en", "model": str(tiny_folder),
             "batch_size": 4, "epochs": 1, "learning_rate": 1e-2, "on_start": lambda plan: kept.update(plan=plan),
         }  # fmt: skip
-        return train(task, tuning=tuning, out=out, **{**defaults, **options}), kept["plan"]
+        return train(task, tuning=tuning, out=out, **{**defaults, **options}), kept.get("plan")
 
     return run
 
