@@ -31,8 +31,9 @@ from frozen_sweep_tables import heads_table
 from dlfa_adapters.data.readers import read_file
 from dlfa_adapters.encoders import load_offline_encoder
 from dlfa_adapters.kinds import kind_of_task
-from dlfa_adapters.learning.frozen import HeadSpec, TaggedStates, encode_tagged, train_heads
-from dlfa_adapters.learning.frozen.trials import all_rates, edge, try_rates
+from dlfa_adapters.learning.features import all_rates
+from dlfa_adapters.learning.frozen import HeadSpec, Linear, TaggedStates, encode_tagged, learn_on_states, train_heads
+from dlfa_adapters.learning.frozen.learn import edge
 from dlfa_adapters.tasks import NER, POS
 
 LAYERS = range(1, 13)
@@ -122,8 +123,8 @@ class Sweep:
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        task = {"ner": NER, "pos": POS}[args.task]
-        self.labels, self.scorer = task.labels, kind_of_task(task).scorer()
+        self.task = {"ner": NER, "pos": POS}[args.task]
+        self.scorer = kind_of_task(self.task).scorer()
         model, tokenizer = load_offline_encoder()
         model.to(device)
         start = time.perf_counter()
@@ -141,9 +142,8 @@ class Sweep:
         """Train every head at every rate with the first seed."""
         found = {}
         for some in at_once(variants, self.args.heads_at_once // max(1, len(rates))):
-            for trial in try_rates(
-                some, self.train, self.dev, self.labels, self.scorer, rates=all_rates(rates), epochs=self.args.epochs
-            ):
+            schedule, own = Linear(self.args.epochs), [all_rates(rates)] * len(some)
+            for trial in learn_on_states(some, self.train, self.dev, self.task, schedule, rates=own):
                 pairs = zip(trial.rates, trial.dev, strict=True)
                 dev = {rate.learning_rate: round(score, 2) for rate, score in pairs}
                 found[trial.head.spec.name] = Tried(dev, trial.rate.learning_rate)
@@ -168,7 +168,7 @@ class Sweep:
         for some in at_once(todo, self.args.heads_at_once):
             own = [rate for _, chosen in some for rate in all_rates([chosen])]
             heads += train_heads(
-                [spec for spec, _ in some], self.train, self.dev, self.labels, self.scorer, rates=own,
+                [spec for spec, _ in some], self.train, self.dev, self.task.labels, self.scorer, rates=own,
                 epochs=self.args.epochs, watch=self.tests,
             )  # fmt: skip
         return [

@@ -17,9 +17,16 @@ from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.ground.running import Progress, count_items
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.predictor import Predictor
-from dlfa_adapters.learning.frozen import HeadSpec, TaggedStates, TrainedHead, encode_tagged, predict_heads
-from dlfa_adapters.learning.frozen.export import add_trained_head
-from dlfa_adapters.learning.frozen.trials import all_rates, try_rates
+from dlfa_adapters.learning.features import add_trained_head, all_rates
+from dlfa_adapters.learning.frozen import (
+    HeadSpec,
+    Linear,
+    TaggedStates,
+    TrainedHead,
+    encode_tagged,
+    learn_on_states,
+    predict_heads,
+)
 from dlfa_adapters.runs import Run, write_run
 from dlfa_adapters.runs.folder import check_run_place
 from dlfa_adapters.runs.record import run_record
@@ -110,14 +117,13 @@ def run_demo(
     report("Loading the encoder", 1, 1)
     train, dev, tests = _states(loaded, report)
     specs = _specs(train.states.num_layers, seed)
-    trials = try_rates(
+    trials = learn_on_states(
         specs,
         train,
         dev,
-        NER.labels,
-        kind_of_task(NER).scorer(),
-        rates=all_rates(RATES),
-        epochs=epochs,
+        NER,
+        Linear(epochs),
+        rates=[all_rates(RATES)] * len(specs),
         seed=seed,
         on_progress=lambda done, total: report(f"Training {len(specs)} heads side by side", done, total),
     )

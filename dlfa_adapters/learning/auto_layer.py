@@ -4,22 +4,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from dlfa_adapters.data.pairs import encode_texts
 from dlfa_adapters.data.readers import read_pairs, read_text
 from dlfa_adapters.encoders import Encoder
-from dlfa_adapters.encoders.cache import find_room
 from dlfa_adapters.encoders.compute import parallel_cosine, sentence_means
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.ground.folders import draft_beside
 from dlfa_adapters.ground.running import Progress
-from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.dataset import make_examples
-from dlfa_adapters.learning.features import as_sentences, spec_of
+from dlfa_adapters.learning.features import all_rates, spec_of
+from dlfa_adapters.learning.frozen import Linear, learn_on_states, with_states
 from dlfa_adapters.learning.frozen.stacks import all_layers
-from dlfa_adapters.learning.frozen.trials import all_rates, try_rates
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tasks.head_options import takes_layers
@@ -108,28 +104,18 @@ def _by_dev(
 ) -> LayerChoice:
     task, model = data["dev"].task, encoder.model
     specs = [spec_of(settings, f"D_{layer}", (layer,)) for layer in layers]
-    windows = {name: examples.rows for name, examples in data.items()}
-    total = sum(map(len, windows.values()))
-    device = model.device
-    model.to("cuda" if torch.cuda.is_available() else device).eval()
+    needed, device = all_layers(specs, model.config.num_hidden_layers), model.device
+    epochs = max(EPOCHS, -(-LEAST_STEPS // -(-len(data["train"].rows) // settings.steps.batch_size)))
     with draft_beside(out) as folder:
-        cache = find_room(model, windows, all_layers(specs, model.config.num_hidden_layers), folder)
-        states = cache.states(
-            model,
-            windows,
-            encoder.tokenizer.pad_token_id,
-            lambda done: progress("Choosing the layer: hidden states", done, total),
-        )
-        epochs = max(EPOCHS, -(-LEAST_STEPS // -(-len(data["train"].rows) // settings.steps.batch_size)))
-        trials = try_rates(
+        stage = "Choosing the layer: hidden states"
+        states = with_states(model, data, needed, encoder.tokenizer.pad_token_id, folder, progress, stage=stage)
+        trials = learn_on_states(
             specs,
-            as_sentences(data["train"], states["train"]),
-            as_sentences(data["dev"], states["dev"]),
-            task.labels,
-            kind_of_task(task).scorer(),
-            rates=all_rates(RATES),
-            epochs=epochs,
-            batch_size=settings.steps.batch_size,
+            states["train"],
+            states["dev"],
+            task,
+            Linear(epochs, batch_size=settings.steps.batch_size),
+            rates=[all_rates(RATES, settings.steps.weight_decay)] * len(specs),
             seed=settings.steps.seed,
             on_progress=lambda done, total: progress("Choosing the layer: a head for each", done, total),
         )

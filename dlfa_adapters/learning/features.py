@@ -1,23 +1,17 @@
 """The tuning `features`: the encoder runs once over the data, and a head learns on its states."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from dlfa_adapters.data.alignment import AlignmentCounts
-from dlfa_adapters.encoders.cache import find_room
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.dataset import labels_in
-from dlfa_adapters.learning.frozen import HeadSpec, States, TaggedStates, predict_heads, train_heads
-from dlfa_adapters.learning.frozen.export import add_trained_head
-from dlfa_adapters.learning.frozen.optimizer import Rate
-from dlfa_adapters.learning.frozen.trials import Trial, all_rates, try_rates
-from dlfa_adapters.learning.plateau import OnStates, train_on_plateau
+from dlfa_adapters.learning.frozen import HeadSpec, Linear, Plateau, Rate, TrainedHead, Trial, learn_on_states
+from dlfa_adapters.learning.frozen.learn import with_states
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.learning.steps import epochs_between
 
@@ -27,18 +21,12 @@ class OnFeatures:
     """What came of a training on frozen states.
 
     Attributes:
-        epoch: The epoch that was kept, from 1.
-        dev_scores: The dev score of each epoch that was judged; none without dev data.
-        dev_score: That of the epoch that was kept; None without dev data.
+        trial: The head, at each rate that was tried.
         labels: How many different labels it predicts on dev; None without dev data.
-        trial: Which rates were tried; None if it was one.
     """
 
-    epoch: int
-    dev_scores: list[float]
-    dev_score: float | None = None
+    trial: Trial
     labels: int | None = None
-    trial: Trial | None = None
 
 
 def train_features(
@@ -51,7 +39,9 @@ def train_features(
     folder: Path,
     progress: Progress,
 ) -> OnFeatures:
-    """Train the head of a model on frozen states: at several rates side by side, or with an LSTM in a loop of its own.
+    """Train the head of a model on frozen states.
+
+    A linear head learns at several rates side by side; one with an LSTM by the schedule of Wu and Dredze 2019.
 
     Args:
         model: A model of adapters with a head of that name; it has the trained weights afterwards.
@@ -67,46 +57,33 @@ def train_features(
         ConfigError: If words are not to be read at their first piece, or an LSTM gets no dev data.
     """
     _check(settings, dev)
+    head, device = model.heads[head_name], model.device
     data = {"train": train} if dev is None else {"train": train, "dev": dev}
-    windows = {name: examples.rows for name, examples in data.items()}
-    head, device, total = model.heads[head_name], model.device, sum(map(len, windows.values()))
-    model.to("cuda" if torch.cuda.is_available() else device).eval()
+    states = with_states(model, data, sorted(set(head.indices)), pad_token_id, folder, progress)
     lstm = settings.head.classifier == "bilstm"
-    cache = find_room(model, windows, sorted(set(head.indices)), folder)
-    progress("Computing hidden states, once", 0, total)
-    states = cache.states(
-        model, windows, pad_token_id, lambda done: progress("Computing hidden states, once", done, total)
+    spec = spec_of(settings, head_name, tuple(head.config["fuse_layer"] or ()))
+    [trial] = learn_on_states(
+        [head if lstm else spec],
+        states["train"],
+        states.get("dev"),
+        train.task,
+        schedule_of(settings, len(train.rows)),
+        rates=[rates_of(settings, with_dev=dev is not None)],
+        seed=settings.steps.seed,
+        checkpoint=folder.with_name("epoch.safetensors"),
+        on_progress=lambda done, total: progress("Training", done, total),
     )
     if lstm:
-        on_train, on_dev = (OnStates(data[name], states[name]) for name in ("train", "dev"))
-        epochs = settings.steps.epochs or 1
-        epoch, scores = train_on_plateau(
-            head.to(cache.device), on_train, on_dev, settings, lambda: progress("Training", 1, epochs)
-        )
-        labels = labels_in(on_dev.predictions(head))
-        model.to(device)
-        return OnFeatures(epoch, scores, max(scores), labels)
-    sentences = {name: as_sentences(data[name], states[name]) for name in data}
-    specs = [spec_of(settings, head_name, tuple(head.config["fuse_layer"] or ()))]
-    options = {
-        **steps_of(settings),
-        "every": epochs_between(settings, len(train.rows), plateau=False),
-        "checkpoint": folder.with_name("epoch.safetensors"),
-        "on_progress": lambda done, total: progress("Training", done, total),
-    }
-    what, rates = (train.task.labels, kind_of_task(train.task).scorer()), rates_of(settings, with_dev=dev is not None)
-    if dev is None:
-        [trained] = train_heads(specs, sentences["train"], None, *what, rates=rates, **options)
-        found = OnFeatures(trained.epoch, [])
+        head.load_state_dict(trial.head.state_dict)
     else:
-        [trial] = try_rates(specs, sentences["train"], sentences["dev"], *what, rates=rates, **options)
-        trained = trial.head
-        [predicted] = predict_heads([trained], sentences["dev"], train.task.labels)
-        labels = labels_in(predicted)
-        found = OnFeatures(trained.epoch, trained.dev_scores, trained.dev_score, labels, trial)
+        head_type = kind_of_task(train.task).head_types[0]
+        add_trained_head(model, head_name, trial.head, train.task.labels, head_type)
+    labels = None
+    if dev is not None:
+        on_dev = states["dev"]
+        labels = labels_in(on_dev.predictions(model.heads[head_name].to(on_dev.states.device)))
     model.to(device)
-    add_trained_head(model, head_name, trained, train.task.labels, head_type=kind_of_task(train.task).head_types[0])
-    return found
+    return OnFeatures(trial, labels)
 
 
 def _check(settings: Settings, dev: object) -> None:
@@ -120,28 +97,59 @@ def _check(settings: Settings, dev: object) -> None:
         )
 
 
-def as_sentences(examples: Examples, states: States) -> TaggedStates:
-    """Words and tags with their states."""
-    return TaggedStates(examples.words, examples.tags, examples.windows, AlignmentCounts(), states)
+def schedule_of(settings: Settings, rows: int | None = None) -> Linear | Plateau:
+    """How long heads learn, and how their rate falls.
 
-
-def steps_of(settings: Settings) -> dict[str, Any]:
-    """What `train_heads` takes of settings."""
-    return {
-        "epochs": settings.steps.epochs or 1,
-        "max_steps": settings.steps.max_steps if settings.steps.max_steps > 0 else None,
-        "batch_size": settings.steps.batch_size,
-        "seed": settings.steps.seed,
-        "within": settings.steps.within,
-    }
+    Args:
+        settings: Resolved ones.
+        rows: Rows of the training data, of which small ones are scored after every few epochs; None: after each.
+    """
+    steps, lstm = settings.steps, settings.head.classifier == "bilstm"
+    every = 1 if rows is None else epochs_between(settings, rows, plateau=lstm)
+    most = steps.max_steps if steps.max_steps > 0 else None
+    if lstm:
+        return Plateau(steps.epochs or 1, most, steps.batch_size, every, steps.max_grad_norm)
+    return Linear(steps.epochs or 1, most, steps.batch_size, every, steps.within)
 
 
 def rates_of(settings: Settings, *, with_dev: bool = True) -> list[Rate]:
     """The rates that are tried for a head; without dev data, which choose, a single one."""
     several = settings.steps.head_learning_rates if with_dev else ()
-    return all_rates(several or (settings.steps.head_learning_rate or 1e-3,), [settings.steps.weight_decay])
+    return all_rates(several or (settings.steps.head_learning_rate or 1e-3,), settings.steps.weight_decay)
+
+
+def all_rates(learning_rates: Sequence[float], weight_decay: float = Settings().steps.weight_decay) -> list[Rate]:
+    """Every learning rate, with the same weight decay."""
+    return [Rate(learning_rate, weight_decay) for learning_rate in learning_rates]
 
 
 def spec_of(settings: Settings, name: str, layers: tuple[int, ...]) -> HeadSpec:
     """The head of settings, with other fuse layers."""
     return HeadSpec(name=name, head=settings.head.changed(fuse_layer=layers), seed=settings.steps.seed)
+
+
+def add_trained_head(
+    model: Any, head_name: str, trained: TrainedHead, labels: Sequence[str], head_type: str = "tagging"
+) -> None:
+    """Add a head with the trained weights to an adapter model, and activate it.
+
+    Args:
+        model: The model whose encoder the states were computed with.
+        head_name: Name of the head; one of that name is replaced.
+        trained: From `learn_on_states` or `train_heads`.
+        labels: Label names by id.
+        head_type: `tagging` or `classification`.
+    """
+    model.add_dlfa_head(
+        head_name,
+        head_type=head_type,
+        id2label=dict(enumerate(labels)),
+        overwrite_ok=True,
+        layers=1,
+        **trained.spec.head.keywords(),
+    )
+    head = model.heads[head_name]
+    for prefix, module in (("fusion.", head.fusion), ("classifier.", head.inner[-1])):
+        module.load_state_dict(
+            {name[len(prefix) :]: value for name, value in trained.state_dict.items() if name.startswith(prefix)}
+        )

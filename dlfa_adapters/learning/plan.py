@@ -74,7 +74,8 @@ class Plan:
         where = device_name("no GPU")
         rate = f"learning rate {steps.learning_rate:g}"
         if steps.head_learning_rates and "dev" in self.data:
-            rate = f"learning rates {', '.join(f'{each:g}' for each in steps.head_learning_rates)} tried side by side"
+            how = "for three evaluations each" if head["classifier"] == "bilstm" else "side by side"
+            rate = f"learning rates {', '.join(f'{each:g}' for each in steps.head_learning_rates)} tried {how}"
         elif steps.head_learning_rate != steps.learning_rate:
             rate += f", head {steps.head_learning_rate:g}"
         epochs = f"{steps.epochs} epochs ({self.steps:,} steps)"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dlfa_adapters.learning.frozen import TrainedHead
-from dlfa_adapters.learning.frozen.trials import edge
+from dlfa_adapters.learning.frozen.learn import edge
 from dlfa_adapters.learning.settings import Settings
 
 

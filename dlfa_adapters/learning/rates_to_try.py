@@ -49,18 +49,15 @@ def rates_to_try(steps: "StepOptions", defaults: "Defaults") -> tuple[float, ...
 
 
 def check_rates(settings: "Settings", tuning: "Tuning") -> None:
-    """Refuse several rates for a single training that cannot try them side by side.
+    """Refuse several rates for a single training that cannot try them.
 
     Raises:
         ConfigError: If so.
     """
     if settings.steps.learning_rates:
         raise ConfigError("Several --lr are tried by dlfa sweep and dlfa tune; give one, or several --head-lr.")
-    if settings.steps.head_learning_rates and not (tuning.on_states and settings.head.classifier == "linear"):
-        raise ConfigError(
-            "Several --head-lr are tried by --tuning features with a linear classifier, dlfa sweep and dlfa tune; "
-            "give one."
-        )
+    if settings.steps.head_learning_rates and not tuning.on_states:
+        raise ConfigError("Several --head-lr are tried by --tuning features, dlfa sweep and dlfa tune; give one.")
 
 
 def at_the_edge(end: str, rate: float, tried: Iterable[float]) -> str:

@@ -185,12 +185,13 @@ def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
     plan, data = ready.plan, (ready.train, ready.dev)
     name, pad = plan.task.name, plan.encoder.tokenizer.pad_token_id
     found = train_features(plan.encoder.model, name, pad, *data, plan.settings, folder, report)
-    if (trial := found.trial) is not None:
+    trial, head = found.trial, found.trial.head
+    if trial.dev:
         plan.settings = plan.settings.changed(head_learning_rate=trial.rate.learning_rate)
         plan.tried = {rate.learning_rate: score for rate, score in zip(trial.rates, trial.dev, strict=True)}
         if trial.edge:
             logger.warning(at_the_edge(trial.edge, trial.rate.learning_rate, plan.tried))
-    return Outcome(f"epoch {found.epoch}", found.dev_scores, found.dev_score, found.labels)
+    return Outcome(f"epoch {head.epoch}", head.dev_scores, head.dev_score if trial.dev else None, found.labels)
 
 
 def _steps(

@@ -7,21 +7,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
-from dlfa_adapters.encoders.cache import DEFAULT_BUDGET, find_room
+from dlfa_adapters.encoders.cache import DEFAULT_BUDGET
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.files import remove_drafts_of
 from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
-from dlfa_adapters.kinds import kind_of_task
-from dlfa_adapters.learning.features import as_sentences, steps_of
-from dlfa_adapters.learning.frozen import HeadSpec, TaggedStates, TrainedHead, train_heads
-from dlfa_adapters.learning.frozen.checkpoint import before
-from dlfa_adapters.learning.frozen.kept import Epoch
-from dlfa_adapters.learning.frozen.optimizer import Rate
+from dlfa_adapters.learning.features import schedule_of
+from dlfa_adapters.learning.frozen import HeadSpec, OnStates, Rate, TrainedHead, learn_on_states, with_states
 from dlfa_adapters.learning.frozen.stacks import all_layers
+from dlfa_adapters.learning.frozen.trained import Epoch, before
 from dlfa_adapters.learning.rate_choice import Attempt, Pair, pairs
 from dlfa_adapters.sweeps.asked import STATES, TRAININGS
 from dlfa_adapters.sweeps.attempts import Choices, Job
@@ -74,18 +70,9 @@ def frozen_sweep(
         _try(prepared, choices, specs, data, folder, report)
         jobs = [Job(spec, choices.of(spec).rates) for spec in specs]
         checkpoint = _checkpoint(prepared, jobs, folder)
-        trained = train_heads(
-            specs,
-            data.pop("train"),
-            data.pop("dev"),
-            prepared.task.labels,
-            kind_of_task(prepared.task).scorer(),
-            **steps_of(prepared.settings),
-            rates=[_rate(prepared, job.rates) for job in jobs],
-            watch={name.removeprefix("target-"): states for name, states in data.items()},
-            checkpoint=checkpoint,
-            on_progress=lambda done, total: report(f"Training {len(specs)} heads side by side", done, total),
-        )
+        watch = {name: data[_target(name)] for name in prepared.targets}
+        stage = f"Training {len(specs)} heads side by side"
+        trained = _train(prepared, jobs, data, checkpoint, stage, report, watch)
         for number, head in zip(missing, trained, strict=True):
             save_tensors(_weights(folder, files.key(number)), head.state_dict, {"head": head.spec.name})
             files.write(number, SweepRow.of(head, choices.of(head.spec)))
@@ -125,26 +112,31 @@ def _check(prepared: Prepared) -> None:
 
 def _states(
     prepared: Prepared, folder: Path, budget: int, note: Callable[[str], None], report: Progress
-) -> dict[str, TaggedStates]:
+) -> dict[str, OnStates]:
     """The data `train`, `dev` and `target-LANGUAGE` with their states."""
-    targets = {f"target-{language}": examples for language, examples in prepared.targets.items()}
-    data = {"train": prepared.train, "dev": prepared.dev, **targets}
-    windows = {name: examples.rows for name, examples in data.items()}
-    model, pad = prepared.encoder.model, prepared.encoder.tokenizer.pad_token_id
-    if torch.cuda.is_available():
-        model.to("cuda")
-    cache = find_room(model, windows, all_layers(prepared.specs, prepared.num_layers), folder, budget)
-    note(f"{cache}.")
-    total = sum(map(len, windows.values()))
-    states = cache.states(model, windows, pad, lambda done: report("Computing hidden states, once", done, total))
-    return {name: as_sentences(data[name], states[name]) for name in data}
+    targets = {_target(language): examples for language, examples in prepared.targets.items()}
+    return with_states(
+        prepared.encoder.model,
+        {"train": prepared.train, "dev": prepared.dev, **targets},
+        all_layers(prepared.specs, prepared.num_layers),
+        prepared.encoder.tokenizer.pad_token_id,
+        folder,
+        report,
+        budget=budget,
+        note=note,
+    )
+
+
+def _target(language: str) -> str:
+    """The name of the data of a language to score, beside `train` and `dev`."""
+    return f"target-{language}"
 
 
 def _try(
     prepared: Prepared,
     choices: Choices,
     specs: Sequence[HeadSpec],
-    data: Mapping[str, TaggedStates],
+    data: Mapping[str, OnStates],
     folder: Path,
     report: Progress,
 ) -> None:
@@ -153,19 +145,34 @@ def _try(
     if not jobs:
         return
     stage = f"Trying {len(choices.pairs)} learning rates for {len({job.spec for job in jobs})} heads"
-    heads = train_heads(
+    heads = _train(prepared, jobs, data, _checkpoint(prepared, jobs, folder), stage, report)
+    for job, head in zip(jobs, heads, strict=True):
+        choices.write(job, Attempt.of(head, job.rates))
+
+
+def _train(
+    prepared: Prepared,
+    jobs: Sequence[Job],
+    data: Mapping[str, OnStates],
+    checkpoint: Path,
+    stage: str,
+    report: Progress,
+    watch: Mapping[str, OnStates] | None = None,
+) -> list[TrainedHead]:
+    """Train heads at one rate each."""
+    trials = learn_on_states(
         [job.spec for job in jobs],
         data["train"],
         data["dev"],
-        prepared.task.labels,
-        kind_of_task(prepared.task).scorer(),
-        **steps_of(prepared.settings),
-        rates=[_rate(prepared, job.rates) for job in jobs],
-        checkpoint=_checkpoint(prepared, jobs, folder),
+        prepared.task,
+        schedule_of(prepared.settings),
+        rates=[[_rate(prepared, job.rates)] for job in jobs],
+        seed=prepared.settings.steps.seed,
+        watch=watch,
+        checkpoint=checkpoint,
         on_progress=lambda done, total: report(stage, done, total),
     )
-    for job, head in zip(jobs, heads, strict=True):
-        choices.write(job, Attempt.of(head, job.rates))
+    return [trial.head for trial in trials]
 
 
 def _rate(prepared: Prepared, pair: Pair) -> Rate:

@@ -22,9 +22,9 @@ from dlfa_adapters.ground.files import write_json, write_whole
 from dlfa_adapters.ground.folders import mark, remove_drafts
 from dlfa_adapters.ground.packages import versions
 from dlfa_adapters.kinds import kind_of_task, metrics_for
+from dlfa_adapters.learning.features import add_trained_head
 from dlfa_adapters.learning.finish import language_names, windows_of
 from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.learning.frozen.export import add_trained_head
 from dlfa_adapters.learning.rate_choice import UNKNOWN, Choice, finite_or_none
 from dlfa_adapters.runs import Run, write_run
 from dlfa_adapters.runs.folder import check_run_place

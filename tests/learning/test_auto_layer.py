@@ -19,13 +19,13 @@ PAIRS = "Anna lives in Rome.\tAnna anaishi Roma.\n\nThe market opens.\tSoko lina
 @pytest.mark.parametrize("task", ["ner", "xnli"])
 def test_by_dev_it_is_the_layer_whose_head_is_best(task, start, tmp_path, monkeypatch):
     seen = {}
-    try_rates = auto_layer.try_rates
+    learn = auto_layer.learn_on_states
 
     def remember(*data, **options):
-        seen["trials"] = try_rates(*data, **options)
+        seen["trials"] = learn(*data, **options)
         return seen["trials"]
 
-    monkeypatch.setattr(auto_layer, "try_rates", remember)
+    monkeypatch.setattr(auto_layer, "learn_on_states", remember)
     run, plan = start(task, tmp_path / "run", "features", fuse_layer="auto")
     scores = {trial.head.spec.head.layers[0]: trial.head.dev_score for trial in seen["trials"]}
     assert {len(trial.rates) for trial in seen["trials"]} == {4}  # every layer is judged at its own best rate
@@ -42,7 +42,9 @@ def test_by_dev_it_is_the_layer_whose_head_is_best(task, start, tmp_path, monkey
 
 def test_where_no_layer_has_a_score_it_is_the_default(start, tmp_path, monkeypatch):
     heads = [SimpleNamespace(dev_score=0.0, quality=(0.0, -loss)) for loss in (0.1, 0.2)]
-    monkeypatch.setattr(auto_layer, "try_rates", lambda *data, **how: [SimpleNamespace(head=head) for head in heads])
+    monkeypatch.setattr(
+        auto_layer, "learn_on_states", lambda *data, **how: [SimpleNamespace(head=head) for head in heads]
+    )
     run, _ = start("ner", tmp_path / "run", "features", fuse_layer="auto")
     choice = run.config["training"]["fuse_layer_choice"]
     assert (choice["layer"], choice["scores"]) == (2, {"1": 0.0, "2": 0.0})
@@ -51,7 +53,9 @@ def test_where_no_layer_has_a_score_it_is_the_default(start, tmp_path, monkeypat
 
 def test_of_equal_layers_the_lower_loss_decides_and_they_are_named(start, tmp_path, monkeypatch):
     heads = [SimpleNamespace(dev_score=50.0, quality=(50.0, -loss)) for loss in (0.1, 0.2)]
-    monkeypatch.setattr(auto_layer, "try_rates", lambda *data, **how: [SimpleNamespace(head=head) for head in heads])
+    monkeypatch.setattr(
+        auto_layer, "learn_on_states", lambda *data, **how: [SimpleNamespace(head=head) for head in heads]
+    )
     run, _ = start("ner", tmp_path / "run", "features", fuse_layer="auto")
     choice = run.config["training"]["fuse_layer_choice"]
     assert choice["layer"] == 1

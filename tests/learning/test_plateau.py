@@ -1,10 +1,12 @@
 """BETO's feature-based model: scalar mix and LSTM on frozen states, the rate halved where the dev loss stands still."""
 
+from itertools import chain
+
 import pytest
 import torch
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.learning import plateau
+from dlfa_adapters.learning.frozen import OnStates, plateau
 from dlfa_adapters.learning.safeguards import NotFiniteError
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.predict.load import load_run
@@ -15,6 +17,7 @@ BETO = {
     "classifier": "bilstm",
     "lstm_hidden": 8,
     "learning_rate": None,
+    "head_learning_rate": 1e-3,
     "epochs": None,
     "min_steps": 0,
 }
@@ -33,7 +36,7 @@ def rates(monkeypatch):
                 return super().step(*args, **kwargs)
 
         monkeypatch.setattr(torch.optim, "Adam", Watched)
-        monkeypatch.setattr(plateau.OnStates, "evaluate", lambda self, head: (seen.append(None), next(said))[1])
+        monkeypatch.setattr(OnStates, "evaluate", lambda self, head: (seen.append(None), next(said))[1])
         return seen
 
     return watch
@@ -160,3 +163,78 @@ def test_the_same_seed_gives_the_same_weights(runs, start, logits, tmp_path):
 def test_dev_data_are_needed(start, tmp_path):
     with pytest.raises(ConfigError, match="watches dev data; name some with --dev"):
         start("ner", tmp_path / "run", "features", **{**BETO, "dev_data": "none"})
+
+
+TRIED = {**BETO, "head_learning_rate": None, "epochs": 8}
+
+
+def test_rates_to_try_are_around_that_of_the_paper():
+    settings = resolve(make_settings(classifier="bilstm"), get_tuning("features"))
+    assert settings.steps.head_learning_rates == (3e-4, 1e-3, 3e-3)
+    assert resolve(make_settings(classifier="bilstm"), get_tuning("full")).steps.head_learning_rates == ()
+
+
+def test_each_rate_is_tried_and_the_best_goes_on(rates, start, tmp_path, caplog):
+    """Three evaluations each, the best of which chooses: that with the lower loss, where two have the same score."""
+    scores = [[1.0, 2.0, 3.0], [9.0, 8.0, 7.0], [2.0, 9.0, 6.0], [5.0, 12.0, 1.0, 1.0, 1.0]]
+    losses = [[3.0, 2.0, 1.0], [0.5, 0.6, 0.7], [3.0, 0.4, 0.6], [0.3] * 5]
+    seen = rates([*chain(*scores)], [*chain(*losses)])
+    run, plan = start("ner", tmp_path / "run", "features", **TRIED)
+    up, down = 3e-3, 3e-3 / 2  # the third evaluation of the third rate had no lower loss
+    by_rate = [3e-4] * 3 + [1e-3, 1e-3, 5e-4] + [up] * 3
+    assert by_epoch(seen)[:9] == pytest.approx(by_rate)
+    assert by_epoch(seen)[9:11] == pytest.approx([down, down])
+    training = run.config["training"]
+    assert training["rates_tried"] == {"0.0003": 3.0, "0.001": 9.0, "0.003": 9.0}
+    assert (training["head_learning_rate"], training["head_learning_rates"]) == (3e-3, [3e-4, 1e-3, 3e-3])
+    assert training["dev_scores"] == [*scores[2], *scores[3]]
+    assert training["best"] == "epoch 5"
+    assert "learning rates 0.0003, 0.001, 0.003 tried for three evaluations each" in plan.lines()[-1]
+    assert "The best learning rate of the head, 0.003, is the highest of those tried; try --head-lr " in caplog.text
+
+
+def test_it_ends_as_it_would_have_ended_at_that_rate_alone(start, logits, tmp_path):
+    run, plan = start("ner", tmp_path / "run", "features", **TRIED)
+    rate = run.config["training"]["head_learning_rate"]
+    alone, other = start("ner", tmp_path / "alone", "features", **{**TRIED, "head_learning_rate": rate})
+    assert run.config["training"]["dev_scores"] == alone.config["training"]["dev_scores"]
+    assert torch.equal(*(logits(each.model, each.encoder.tokenizer) for each in (plan, other)))
+
+
+def test_a_rate_at_which_it_diverges_is_not_chosen(rates, start, tmp_path, caplog):
+    scores, nan = [1.0, 2.0, 3.0, 50.0, 1.0, 1.0, 1.0, *[0.0] * 5], float("nan")
+    rates(scores, [1.0, 1.0, 1.0, nan, 3.0, 2.0, 1.0, *[0.5] * 5])
+    run, _ = start("ner", tmp_path / "run", "features", **TRIED)
+    assert run.config["training"]["rates_tried"] == {"0.0003": 3.0, "0.001": 0.0, "0.003": 1.0}
+    assert run.config["training"]["head_learning_rate"] == 3e-4
+    assert "At a first rate of 0.001: The loss on dev is nan after epoch 1; type a smaller --head-lr." in caplog.text
+    rates([1.0] * 3, [nan] * 3)
+    with pytest.raises(NotFiniteError, match="The loss on dev is nan after epoch 1"):
+        start("ner", tmp_path / "run", "features", **TRIED)
+
+
+@pytest.mark.parametrize(("stop", "options"), [(2, TRIED), (5, TRIED), (13, TRIED), (5, {**BETO, "epochs": 8})])
+def test_a_training_that_was_killed_goes_on_from_its_epoch(stop, options, rates, start, logits, tmp_path):
+    class KilledError(Exception):
+        pass
+
+    def kill(stage, done, total):
+        if stage == "Training":
+            counted.append(done)
+            if sum(counted) > stop:
+                raise KilledError
+
+    counted, whole = [], start("ner", tmp_path / "whole", "features", **options)
+    with pytest.raises(KilledError):
+        start("ner", tmp_path / "run", "features", progress=kill, **options)
+    again, steps = [], []
+    adam = torch.optim.Adam.step
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.optim.Adam, "step", lambda self, *args: (steps.append(1), adam(self, *args))[1])
+        run, plan = start(
+            "ner", tmp_path / "run", "features", resume=True, **options,
+            progress=lambda stage, done, total: again.append(done) if stage == "Training" else None,
+        )  # fmt: skip
+    assert len(steps) == 2 * (sum(again) - stop)  # two batches an epoch, and none of the epochs that are done
+    assert run.config["training"]["dev_scores"] == whole[0].config["training"]["dev_scores"]
+    assert torch.equal(*(logits(each.model, each.encoder.tokenizer) for each in (plan, whole[1])))

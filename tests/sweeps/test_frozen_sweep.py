@@ -221,10 +221,10 @@ def test_each_head_learns_at_the_rate_that_is_best_for_it_on_source_dev(tried, s
 def test_rates_are_tried_without_a_target_language_and_with_the_weight_decay_that_is_asked_for(
     sweep, tmp_path, monkeypatch
 ):
-    from dlfa_adapters.sweeps import frozen
+    from dlfa_adapters.learning.frozen import learn
 
-    given, train_heads = [], frozen.train_heads
-    monkeypatch.setattr(frozen, "train_heads", lambda *data, **how: given.append(how) or train_heads(*data, **how))
+    given, train_heads = [], learn.train_heads
+    monkeypatch.setattr(learn, "train_heads", lambda *data, **how: given.append(how) or train_heads(*data, **how))
     sweep(tmp_path / "sweep", head_learning_rate=RATES, weight_decay=0.3, seeds=1, epochs=1, extra=[], layers=[1])
     tried, trained = given
     assert [tuple(rate) for rate in tried["rates"]] == 3 * [(rate, 0.3) for rate in sorted(RATES)]

@@ -1,4 +1,4 @@
-"""Tagged sentences with the frozen states of their windows."""
+"""Data with the frozen states of their windows: sentences of tagged words, or whatever a kind of task has for rows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,17 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import cross_entropy
+from torch.nn.utils.rnn import pad_sequence
+from transformers.modeling_outputs import BaseModelOutput
 
 from dlfa_adapters.data.alignment import AlignmentCounts
+from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.data.windows import Window, make_windows
 from dlfa_adapters.encoders.compute import compute_states
 from dlfa_adapters.encoders.states import States, ranges
+from dlfa_adapters.kinds.encoded import Examples
 
 
 @dataclass(frozen=True)
@@ -156,3 +161,61 @@ def encode_tagged(
     pad = tokenizer.pad_token_id
     states = compute_states(model, windows, pad, max_tokens=max_tokens, cache_on=cache_on, on_progress=on_progress)
     return TaggedStates(words, tags, windows, counts, states)
+
+
+@dataclass(frozen=True)
+class OnStates(TaggedStates):
+    """The same of data that a training has read, as a head of a model takes them: rows with their labels.
+
+    Attributes:
+        examples: The data.
+    """
+
+    examples: Examples
+
+    @classmethod
+    def of(cls, examples: Examples, states: States) -> "OnStates":
+        """Data with the states of their rows."""
+        words, tags, windows = examples.words, examples.tags, examples.windows
+        return cls(words, tags, windows, AlignmentCounts(), states, examples)
+
+    def logits(self, head: Any, rows: Sequence[int]) -> Tensor:
+        """What a `DLFAHead` gives for some rows: (rows, seq, labels), or (rows, labels) for texts."""
+        tensors, mask = self.states.batch(rows, self.states.layers)
+        by_layer = dict(zip(self.states.layers, tensors, strict=True))
+        top = by_layer[max(by_layer)]  # stands for the layers that there are no states of, which the head does not take
+        states = tuple(by_layer.get(k, top) for k in range(self.states.num_layers + 1))
+        outputs = BaseModelOutput(last_hidden_state=top, hidden_states=states)
+        logits: Tensor = head(outputs, attention_mask=mask, return_dict=True)["logits"]
+        return logits
+
+    def loss(self, logits: Tensor, rows: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """The sum of the losses over the labels of some rows, and their number."""
+        collate = self.examples.collator(0)  # for the labels; the pieces are not read any more
+        labels = collate([self.examples.rows[i] for i in rows])["labels"].to(logits.device)
+        losses = cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction="sum")
+        return losses, (labels != IGNORED).sum()
+
+    def evaluate(self, head: Any) -> tuple[float, float]:
+        """The task's main score of a head, in percent, and its mean loss."""
+        predicted, loss = self._judge(head)
+        return self.examples.score(predicted), loss
+
+    def predictions(self, head: Any) -> list[Any]:
+        """What a head predicts: the tags of each sentence, or the label of each text."""
+        return self._judge(head)[0]
+
+    @torch.no_grad()
+    def _judge(self, head: Any) -> tuple[list[Any], float]:
+        """Predictions and mean loss."""
+        head.eval()
+        lengths = self.states.lengths()
+        by_row: list[Tensor] = [torch.empty(0)] * len(lengths)
+        sums = []
+        for rows in token_budget_batches(lengths, 4096):
+            logits = self.logits(head, rows)
+            sums.append(torch.stack(self.loss(logits, rows)))
+            for row, scores in zip(rows, logits.cpu(), strict=True):
+                by_row[row] = scores[: lengths[row]] if scores.dim() == 2 else scores
+        loss, labels = torch.stack(sums).sum(0).tolist()
+        return self.examples.predictions(pad_sequence(by_row, batch_first=True)), loss / labels

@@ -13,14 +13,16 @@ from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.data.sampler import SameLengthSampler
 from dlfa_adapters.kinds.scorer import MakeScorer, Scorer
-from dlfa_adapters.learning.frozen.checkpoint import Checkpoint
 from dlfa_adapters.learning.frozen.examples import TaggedStates
-from dlfa_adapters.learning.frozen.kept import Epoch, TrainedHead
 from dlfa_adapters.learning.frozen.optimizer import HeadsOptimizer, Rate
 from dlfa_adapters.learning.frozen.stacked import FusionClassifier, HeadSpec, new_head
 from dlfa_adapters.learning.frozen.stacks import Stack, make_stacks
+from dlfa_adapters.learning.frozen.trained import Checkpoint, Epoch, TrainedHead
 
 logger = logging.getLogger(__name__)
+
+OnEpoch = Callable[[int, Sequence[TrainedHead]], None]
+"""Called with the number of an epoch, from 1, and the heads after it."""
 
 _DIVERGED = "Weights of %s (seed %d) are no finite numbers after epoch %d; type a smaller --head-lr."
 
@@ -44,6 +46,7 @@ def train_heads(
     watch: Mapping[str, TaggedStates] | None = None,
     checkpoint: Path | None = None,
     on_progress: Callable[[int, int], None] | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> list[TrainedHead]:
     """Train every head on the same batches in the same order, each as if it were alone.
 
@@ -59,7 +62,7 @@ def train_heads(
         epochs: Passes over `train`.
         max_steps: Stop after so many batches, if that is earlier; the heads are scored there as after an epoch.
         learning_rate: Its first value, of all heads. Heads that are compared should have one each, see
-            `trials.try_rates`.
+            `learn_on_states`.
         weight_decay: Of AdamW, likewise.
         rates: A learning rate and a weight decay for each of `specs`, instead of these two.
         batch_size: Windows in a batch.
@@ -70,6 +73,7 @@ def train_heads(
         checkpoint: A file that is written after each epoch, and gone on from if it is there and of the same heads,
             rates and number of epochs. Data must be the same too, which the file does not tell.
         on_progress: Called after each batch with how many batches were just done, and how many there are in all.
+        on_epoch: Called after each epoch that was scored with its number and the heads as they are then.
 
     Returns:
         The trained heads in the order of `specs`.
@@ -85,7 +89,11 @@ def train_heads(
     )  # neighbours of one rate take one kernel of the optimiser
     stacks = make_stacks(heads, num_layers, layers, batch_size * max(lengths, default=1), by_rate)
     optimizer = HeadsOptimizer(stacks, rates)
-    saved = Checkpoint(checkpoint, trained, epochs, stacks, optimizer.adamw) if checkpoint else None
+    saved = None
+    if checkpoint:
+        live = [tensor for stack in stacks for tensor in (*stack.parameters(), *stack.buffers())]
+        members = [stack.members for stack in stacks]
+        saved = Checkpoint(checkpoint, trained, epochs, live, optimizer.adamw, stacks=members)
     done = saved.load(trained) if saved else 0
     label2id = {label: i for i, label in enumerate(labels)}
     gold = train.label_ids(label2id)
@@ -106,6 +114,8 @@ def train_heads(
             _after_epoch(epoch, stacks, trained, judge, asked, within)
             if saved:
                 saved.save(epoch, trained)
+            if on_epoch is not None:
+                on_epoch(epoch, trained)
         if step == steps:
             break
     return trained
