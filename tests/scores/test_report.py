@@ -94,6 +94,10 @@ def test_one_sentence_has_no_interval_but_counts_in_the_mean():
     report = build_report(ask(FakeTagger(all_o), rows))
     assert value(by_language(report)["de"].scores["span_f1_lenient"]) == (0.0, None, None)
     assert value(means(report)["targets"].scores["span_f1_lenient"]) == (0.0, 0.0, 0.0)
+    report = build_report(
+        ask(FakeTagger(all_o), [row for language in ("de", "sw") for row in tagged(language, "Otto/B-PER")])
+    )
+    assert value(means(report)["targets"].scores["span_f1_lenient"]) == (0.0, None, None)
 
 
 @pytest.mark.parametrize(
