@@ -40,7 +40,7 @@ lower rates no head, and the baseline least of all, gets anywhere in so few step
 GATE = "attention"
 """The bounded gate: with a few hundred sentences the printed one learns several times slower."""
 
-WINDOWS: dict[str, Any] = {"max_length": 128, "context": 64}
+DEMO_WINDOWS: dict[str, Any] = {"max_length": 128, "context": 64}
 TASTE = {
     "es": "Lucía Ferrer dejó Valparaíso para trabajar en la Universidad de Salamanca.",
     "ru": "В среду Ольга Климова прилетела из Казани в Белград на встречу с Яндексом.",
@@ -183,7 +183,7 @@ def _states(encoder: Encoder, report: Progress) -> tuple[TaggedStates, TaggedSta
     for key, rows in data.items():
         step = count_items(len(rows), total, lambda done, total: report("Computing hidden states, once", done, total))
         words, tags = list(rows["words"]), list(rows["tags"])
-        states[key] = encode_tagged(encoder.model, encoder.tokenizer, words, tags, **WINDOWS, on_progress=step)
+        states[key] = encode_tagged(encoder.model, encoder.tokenizer, words, tags, **DEMO_WINDOWS, on_progress=step)
         step(len(rows))
     train, dev = states.pop(("train", "en")), states.pop(("dev", "en"))
     return train, dev, {language: test for (_, language), test in states.items()}
@@ -210,7 +210,7 @@ def _save(
         NER,
         encoder=encoder.describe(),
         head={"fusion": head.fusion, "fuse_layer": list(head.layers), "gate": head.fusion_options.gate},
-        windows={**WINDOWS, "pooling": "first"},
+        windows={**DEMO_WINDOWS, "pooling": "first"},
         tuning="features",
         seed=seed,
         training={
@@ -230,5 +230,5 @@ def _save(
         },
     )
     run = write_run(out, config, lambda folder: encoder.model.save_head(str(folder / "head"), NER.name))
-    windows = {"pooling": "first", **WINDOWS}
+    windows = {"pooling": "first", **DEMO_WINDOWS}
     return run, kind_of_task(NER).predictor(encoder.model, encoder.tokenizer, NER.labels, windows, None)

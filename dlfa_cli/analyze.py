@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from dlfa_cli.evaluate import RESAMPLES, AsJson, Resamples, Seed, show
-from dlfa_cli.options import Command, Group
+from dlfa_cli.options import Command, CommandGroup
 
-analyze_app = typer.Typer(cls=Group, no_args_is_help=True)
+analyze_app = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 
 
 @analyze_app.callback()
@@ -45,7 +45,7 @@ def cosine(
     `dlfa analyze cosine --model offline --parallel en-sw.tsv --limit 500 --json > cosine.json`
     """
     from dlfa_adapters.data.pairs import read_parallel
-    from dlfa_adapters.data.places import check_encoder
+    from dlfa_adapters.data.places import check_encoder_name
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.ground.folders import check_writable
     from dlfa_adapters.ground.packages import check_plot
@@ -62,12 +62,17 @@ def cosine(
         check_plot(plot)
         check_writable(plot)
     if model is not None:
-        check_encoder(model)
+        check_encoder_name(model)
     for run in found:
         task_of(run)
     with loading() as screen:
         from dlfa_adapters.analysis.parallel import measure_encoder, measure_run
-        from dlfa_adapters.analysis.parallel_report import all_differences, notes, plot_parallel, tables
+        from dlfa_adapters.analysis.parallel_report import (
+            all_differences,
+            parallel_notes,
+            parallel_tables,
+            plot_parallel,
+        )
 
     with progress_bars(screen) as progress:
 
@@ -92,4 +97,4 @@ def cosine(
         told = {"parallel": str(parallel), "models": [report.to_dict() for report in reports], "differences": rows}
         typer.echo(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False))
     else:
-        show(tables(reports, compared), notes(reports))
+        show(parallel_tables(reports, compared), parallel_notes(reports))

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlfa_cli.options import Command, Format, Group, TagColumn, WordColumn
+from dlfa_cli.options import Command, CommandGroup, Format, TagColumn, WordColumn
 
 if TYPE_CHECKING:
     from dlfa_adapters.data.check import DataCheck
 
-data_app = typer.Typer(cls=Group, no_args_is_help=True)
+data_app = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 
 _MOST_LABELS = 25
 

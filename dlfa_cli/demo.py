@@ -36,11 +36,11 @@ def demo(
 
     `dlfa demo --json > demo.json`
     """
-    from dlfa_adapters.data.places import check_encoder
+    from dlfa_adapters.data.places import check_encoder_name
     from dlfa_adapters.runs.folder import check_run_place
     from dlfa_cli.screen import loading, progress_bars
 
-    check_encoder(model)
+    check_encoder_name(model)
     check_run_place(out)
     with loading() as screen:
         from dlfa_adapters.demo import run_demo

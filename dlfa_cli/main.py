@@ -16,7 +16,7 @@ from dlfa_cli.doctor import doctor
 from dlfa_cli.ends import exit_code, say_stopped
 from dlfa_cli.evaluate import evaluate, report
 from dlfa_cli.export import convert, export
-from dlfa_cli.options import Command, Group
+from dlfa_cli.options import Command, CommandGroup
 from dlfa_cli.predict import predict
 from dlfa_cli.recipes import recipes_app
 from dlfa_cli.sweep import sweep
@@ -39,7 +39,7 @@ EXAMPLES = """Examples, to begin with:
 `dlfa COMMAND --help` shows more of each command"""
 
 
-class _Commands(Group):
+class _Commands(CommandGroup):
     """The subcommands; Ctrl-C is one line, whichever release of typer it is."""
 
     def invoke(self, ctx: Any) -> Any:

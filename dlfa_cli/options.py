@@ -68,7 +68,7 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """A command that has others below it."""
 
     def get_params(self, ctx: Any) -> list[Any]:

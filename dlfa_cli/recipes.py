@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from dlfa_cli.options import Command, Group
+from dlfa_cli.options import Command, CommandGroup
 
 TASKS = "tasks.py"
 """The script with the table of tasks."""
 
 recipes_app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     help="Scripts to copy and edit, one for each task and each table of the paper. Example: `dlfa recipes cp ner`.",
     no_args_is_help=True,
 )

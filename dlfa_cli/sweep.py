@@ -208,7 +208,7 @@ def announce(screen: "Console", prepared: "Prepared") -> None:
 def show(done: "Sweep", by_language: bool) -> None:
     """Print the table, what to know about it, and what to do next."""
     from dlfa_adapters.scores.show import INTERVAL
-    from dlfa_adapters.sweeps.show import group_table, language_table, notes
+    from dlfa_adapters.sweeps.show import group_table, language_table, sweep_notes
     from dlfa_cli.screen import predict_command, results_console, typed
 
     console, table = results_console(), done.table
@@ -223,7 +223,7 @@ def show(done: "Sweep", by_language: bool) -> None:
         for start in range(0, len(table.lines), 13):
             shown = language_table(table, table.lines[start : start + 13])
             _print(console, shown.header, shown.rows)
-    for note in notes(done.result, table):
+    for note in sweep_notes(done.result, table):
         console.print(f"{note}.", markup=False)
     files = ", ".join(["sweep.json", "sweep.md", *(path.name for path in done.plots)])
     console.print(f"\nSaved in {done.folder}: {files}", markup=False, soft_wrap=True)

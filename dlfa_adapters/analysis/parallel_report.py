@@ -92,7 +92,7 @@ def differences(a: StateReport, b: StateReport) -> dict[str, Difference]:
     found = {}
     for name, drawn in zip(MEASURES, (b.samples - a.samples).T, strict=True):
         of_a, of_b = (report.scores[name].value or 0.0 for report in (a, b))
-        [found[name]] = intervals.differences([Paired(of_a, of_b, drawn)])
+        [found[name]] = intervals.tested_differences([Paired(of_a, of_b, drawn)])
     return found
 
 
@@ -113,7 +113,7 @@ def all_differences(reports: Sequence[ParallelReport]) -> list[tuple[str, str, d
     return found
 
 
-def tables(
+def parallel_tables(
     reports: Sequence[ParallelReport], compared: Sequence[tuple[str, str, Mapping[str, Difference]]]
 ) -> list[TextTable]:
     """A table a model, its states by row, and one of the differences."""
@@ -139,7 +139,7 @@ def tables(
     return [*shown, *([TextTable(header, rows, "Differences, with paired intervals")] if rows else [])]
 
 
-def notes(reports: Sequence[ParallelReport]) -> list[str]:
+def parallel_notes(reports: Sequence[ParallelReport]) -> list[str]:
     """What a reader of the tables has to know."""
     pairs = reports[0].pairs
     return [

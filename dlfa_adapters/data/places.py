@@ -69,7 +69,7 @@ def check_there(path: str | Path) -> None:
         raise DataError(f"{path}: expected a file or a folder, but there is none of this name")
 
 
-def check_encoder(name: str) -> None:
+def check_encoder_name(name: str) -> None:
     """Refuse an encoder that is named by a path where nothing is; a name on the hub is only known when it answers.
 
     Raises:

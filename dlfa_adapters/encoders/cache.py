@@ -86,7 +86,7 @@ class Cache:
             on_progress: Called with the number of windows that were just done.
         """
         states: dict[str, States] = {}
-        for (name, part), file in zip(windows.items(), file_names(windows), strict=True):
+        for (name, part), file in zip(windows.items(), state_file_names(windows), strict=True):
             about = (model, part, pad_token_id)
             if self.folder is not None:
                 path = self.folder / f"{file}.safetensors"
@@ -132,7 +132,7 @@ def find_room(
     return Cache(size, tokens, tuple(layers), folder if room else None, device, on_device, tuple(changes), exact)
 
 
-def file_names(names: Mapping[str, object]) -> list[str]:
+def state_file_names(names: Mapping[str, object]) -> list[str]:
     """A plain file name for each name, with a number where two would be the same, large and small letters being one."""
     plain = [re.sub("[^A-Za-z0-9_-]+", "-", name)[:40] for name in names]
     lower = [name.lower() for name in plain]

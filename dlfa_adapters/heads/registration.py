@@ -10,7 +10,7 @@ from dlfa_adapters.heads.mixin import DLFAHeadsMixin
 from dlfa_adapters.heads.models import MODELS
 from dlfa_adapters.heads.schema import HEAD_TYPE
 
-Model = TypeVar("Model")
+AnyModel = TypeVar("AnyModel")
 
 
 def register() -> None:
@@ -19,7 +19,7 @@ def register() -> None:
         AutoAdapterModel.register(cls.config_class, cls, exist_ok=True)  # type: ignore[attr-defined]
 
 
-def enable(model: Model) -> Model:
+def enable(model: AnyModel) -> AnyModel:
     """Give a model of adapters that exists already `add_dlfa_head`, in place.
 
     Args:

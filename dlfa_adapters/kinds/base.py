@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dlfa_adapters.kinds.encoded import Encoded
     from dlfa_adapters.kinds.metric import Metric
     from dlfa_adapters.kinds.predictor import Predictor
-    from dlfa_adapters.kinds.shown import Confusion, Line, TypeTable
+    from dlfa_adapters.kinds.shown import Confusion, ShownLine, TypeTable
 
 
 class Kind(KindOfData):
@@ -213,7 +213,7 @@ class Kind(KindOfData):
         return True
 
     @abstractmethod
-    def lines(self, input: Any, gold: Any, predicted: Any, language: str) -> "list[Line]":
+    def lines(self, input: Any, gold: Any, predicted: Any, language: str) -> "list[ShownLine]":
         """An item on a page."""
 
     def labels_beside(self, gold: Any, predicted: Any) -> tuple[str, str]:

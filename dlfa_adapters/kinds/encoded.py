@@ -13,7 +13,7 @@ from dlfa_adapters.data.windows import Window
 from dlfa_adapters.kinds.registry import kind_of_task
 from dlfa_adapters.tasks import Task
 
-Found = Iterable[tuple[Sequence[int], Tensor]]
+FoundScores = Iterable[tuple[Sequence[int], Tensor]]
 """Numbers of rows, and what was found for them; every row is in one of them."""
 
 
@@ -84,10 +84,10 @@ class Encoded(ABC):
         return self.by_unit(rows, logits).argmax(-1)
 
     @abstractmethod
-    def collect(self, found: Found) -> list[Any]:
+    def collect(self, found: FoundScores) -> list[Any]:
         """The predictions of all inputs in their order, from what `best` gave for all rows."""
 
-    def decode(self, found: Found) -> list[Any]:
+    def decode(self, found: FoundScores) -> list[Any]:
         """The predictions of all inputs in their order, from the logits of all rows."""
         return self.collect([(rows, self.best(rows, logits)) for rows, logits in found])
 

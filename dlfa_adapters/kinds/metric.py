@@ -202,7 +202,7 @@ def unknown_labels(gold: Iterable[str], labels: Sequence[str] | None) -> dict[st
     return dict(sorted(Counter(label for label in gold if label not in known).items()))
 
 
-def label_counts(predictions: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> np.ndarray:
+def counts_by_label(predictions: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> np.ndarray:
     """How often each label is right, predicted, and gold in each item, (items, labels * 3)."""
     item = np.repeat(np.arange(len(gold)), [len(labels) for labels in gold])
     ids: dict[str, int] = {}
@@ -218,7 +218,7 @@ def label_counts(predictions: Sequence[Sequence[str]], gold: Sequence[Sequence[s
 
 
 def macro_f1(counts: np.ndarray) -> np.ndarray:
-    """The mean of F1 over the labels that are in gold or predicted, from sums of `label_counts`."""
+    """The mean of F1 over the labels that are in gold or predicted, from sums of `counts_by_label`."""
     by_label = counts.reshape(*counts.shape[:-1], -1, 3)
     f1 = quotient(2 * by_label[..., 0], by_label[..., 1] + by_label[..., 2])
     return quotient(np.nansum(f1, -1), (~np.isnan(f1)).sum(-1))

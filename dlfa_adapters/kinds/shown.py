@@ -42,7 +42,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Line:
+class ShownLine:
     """A sentence or text of an example.
 
     Attributes:
@@ -90,12 +90,12 @@ class Confusion:
     frequent: dict[str, list[tuple[str, str, int]]]
 
 
-def text_line(text: str) -> Line:
+def text_line(text: str) -> ShownLine:
     """A whole text, cut where it has more than so many words."""
     words = text.split()
     if len(words) <= MOST_WORDS:
-        return Line("", [Segment(text)], direction(text))
-    return Line("", [Segment(" ".join(words[:MOST_WORDS]))], direction(text), len(words) - MOST_WORDS)
+        return ShownLine("", [Segment(text)], direction(text))
+    return ShownLine("", [Segment(" ".join(words[:MOST_WORDS]))], direction(text), len(words) - MOST_WORDS)
 
 
 def confusion(pairs: Mapping[str, Counter[tuple[str, str]]], whole: Sequence[str], labels: Sequence[str]) -> Confusion:

@@ -19,7 +19,7 @@ from dlfa_adapters.learning.frozen.stacks import all_layers
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tasks.head_options import takes_layers
-from dlfa_adapters.tuning.encoder import RATES
+from dlfa_adapters.tuning.encoder import FEATURE_RATES
 
 AUTO = "auto"
 MOST_ITEMS = {"train": 4000, "dev": 1000}
@@ -115,7 +115,7 @@ def _by_dev(
             states["dev"],
             task,
             Linear(epochs, batch_size=settings.steps.batch_size),
-            rates=[all_rates(RATES, settings.steps.weight_decay)] * len(specs),
+            rates=[all_rates(FEATURE_RATES, settings.steps.weight_decay)] * len(specs),
             seed=settings.steps.seed,
             on_progress=lambda done, total: progress("Choosing the layer: a head for each", done, total),
         )

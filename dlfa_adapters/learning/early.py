@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.places import check_encoder, check_source, check_there, each_place
+from dlfa_adapters.data.places import check_encoder_name, check_source, check_there, each_place
 from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.data.samples import SAMPLE_TASKS
 from dlfa_adapters.ground.errors import ConfigError
@@ -86,7 +86,7 @@ def check_options(
     for file in (settings.text.parallel, settings.text.target_text):
         if file is not None:
             check_there(file)
-    check_encoder(model)
+    check_encoder_name(model)
 
 
 def check_language_training(
@@ -115,7 +115,7 @@ def check_language_training(
     for file in text:
         check_there(file)
         check_source(file, "train", format)
-    check_encoder(model)
+    check_encoder_name(model)
     folder = Path(out or f"adapters/{language}")
     check_training_place(folder, LANGUAGE_RECORD)
 

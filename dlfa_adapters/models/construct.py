@@ -65,7 +65,7 @@ def plan(
         UnsupportedModelError: If there is no class for the encoder.
         MissingExtraError: If 4 bits are asked for and bitsandbytes is not installed.
     """
-    own, loading = split_options(options)
+    own, loading = split_construction(options)
     loading |= four_bits() if load_in_4bit else {}
     known = get_task(task) if isinstance(task, str) else task
     if known is not None and known.kind != kind:
@@ -88,7 +88,7 @@ def plan(
     return config, load
 
 
-def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_construction(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options of `DLFAConfig`, and options for loading the encoder.
 
     Raises:

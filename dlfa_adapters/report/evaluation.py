@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dlfa_adapters.kinds import Kind, kind_of_task
-from dlfa_adapters.kinds.shown import Confusion, Line, TypeTable
+from dlfa_adapters.kinds.shown import Confusion, ShownLine, TypeTable
 from dlfa_adapters.predict.predictions import Predicted, Predictions
 from dlfa_adapters.report.facts import Facts, facts
 from dlfa_adapters.scores.notes import notes
@@ -16,7 +16,7 @@ RIGHT, WRONG = 3, 5
 
 
 @dataclass(frozen=True)
-class Example:
+class ShownSentence:
     """One sentence, text or pair.
 
     Attributes:
@@ -29,7 +29,7 @@ class Example:
 
     name: str
     right: bool
-    lines: list[Line]
+    lines: list[ShownLine]
     gold: str = ""
     predicted: str = ""
 
@@ -48,7 +48,7 @@ class LanguageExamples:
     language: str
     right: int
     wrong: int
-    examples: list[Example]
+    examples: list[ShownSentence]
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def evaluation_part(predictions: Predictions, report: Report, anchor: str) -> Ev
         pooled=_pooled(headline, of_headline),
         types=mistakes if isinstance(mistakes, TypeTable) else None,
         confusion=mistakes if isinstance(mistakes, Confusion) else None,
-        examples=[examples_of(language, task) for language in predictions.languages],
+        examples=[shown_sentences(language, task) for language in predictions.languages],
         about={name: facts(value) for name, value in report.about.items()},
     )
 
@@ -124,7 +124,7 @@ def _pooled(mean: MeanReport, languages: Sequence[Predicted]) -> str:
     return f"the {number} target languages" if mean.name == "targets" else f"all {number} languages"
 
 
-def examples_of(language: Predicted, task: Task) -> LanguageExamples:
+def shown_sentences(language: Predicted, task: Task) -> LanguageExamples:
     """Examples of a language, evenly spread over its data; the same for the same predictions.
 
     Args:
@@ -142,10 +142,10 @@ def examples_of(language: Predicted, task: Task) -> LanguageExamples:
         pool = telling if len(telling) >= wanted else items
         return [pool[k * len(pool) // wanted] for k in range(wanted)] if len(pool) > wanted else list(pool)
 
-    def example(i: int) -> Example:
+    def example(i: int) -> ShownSentence:
         gold, predicted = language.gold[i], language.predicted[i]
         lines = kind.lines(language.inputs[i], gold, predicted, language.language)
-        return Example(language.ids[i], hit[i], lines, *kind.labels_beside(gold, predicted))
+        return ShownSentence(language.ids[i], hit[i], lines, *kind.labels_beside(gold, predicted))
 
     chosen = [*spread(wrong, WRONG), *spread(right, RIGHT)]
     return LanguageExamples(language.language, len(right), len(wrong), [example(i) for i in chosen])

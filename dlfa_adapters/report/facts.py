@@ -28,10 +28,10 @@ def _rows(name: str, value: Any) -> Iterator[tuple[str, str]]:
         for key, inner in value.items():
             yield from _rows(f"{name}.{key}" if name else str(key), inner)
     else:
-        yield name, plain(value)
+        yield name, plain_words(value)
 
 
-def plain(value: Any) -> str:
+def plain_words(value: Any) -> str:
     """A value in the words of a reader."""
     if value is None or value == {} or value == []:
         return "none"
@@ -40,5 +40,5 @@ def plain(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list):
-        return ", ".join(map(plain, value))
+        return ", ".join(map(plain_words, value))
     return str(value)

@@ -199,7 +199,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
-        finalize=shown,
+        finalize=as_html_text,
     )
     environment.globals |= {"percent": percent, "hue": hue}
     return environment
@@ -209,7 +209,7 @@ def _file(name: str) -> str:
     return (resources.files("dlfa_adapters.report") / "templates" / name).read_text("utf-8")
 
 
-def shown(value: object) -> object:
+def as_html_text(value: object) -> object:
     """Text with control characters and lone surrogates escaped: HTML cannot hold them. Other values as they are."""
     if type(value) is not str:
         return value

@@ -8,7 +8,7 @@ from dlfa_adapters.report.charts import LineChart, line_chart
 from dlfa_adapters.report.facts import Facts, facts
 from dlfa_adapters.scores.groups import Group
 from dlfa_adapters.scores.intervals import LEVEL
-from dlfa_adapters.sweeps.table import Line, SavedSweep, SweepTable
+from dlfa_adapters.sweeps.table import SavedSweep, SweepTable, TableLine
 from dlfa_adapters.sweeps.variants import BASELINE
 
 _LAYER = re.compile(r"D_(\d+)")
@@ -49,7 +49,7 @@ class SweepPart:
 
     table: SweepTable
     group: Group
-    picked: Line
+    picked: TableLine
     chart: LineChart | None
     heat: list[HeatRow]
     notes: list[str]

@@ -9,7 +9,7 @@ from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.kinds import scores_for
 from dlfa_adapters.predict.predictions import Predictions
 from dlfa_adapters.scores.groups import Group, groups
-from dlfa_adapters.scores.intervals import LEVEL, Difference, Paired, differences
+from dlfa_adapters.scores.intervals import LEVEL, Difference, Paired, tested_differences
 from dlfa_adapters.scores.report import FORMAT
 from dlfa_adapters.scores.resample import RESAMPLES, resample_scores
 from dlfa_adapters.scores.translations import Drawn, find_translations
@@ -174,7 +174,9 @@ def _rows(
     """For each model a row a group; what the rows hold is tested at once, for each score."""
     models = range(len(next(iter(next(iter(paired.values())).values()))))
     found = {
-        score: iter(differences([Paired.mean([of[x][i] for x in group.languages]) for i in models for group in split]))
+        score: iter(
+            tested_differences([Paired.mean([of[x][i] for x in group.languages]) for i in models for group in split])
+        )
         for score, of in paired.items()
     }
     return [

@@ -33,7 +33,7 @@ from dlfa_adapters.runs.record import run_record
 from dlfa_adapters.sweeps.asked import BEST, PLAN, TRAININGS, sweep_work
 from dlfa_adapters.sweeps.frozen import trained_head
 from dlfa_adapters.sweeps.prepare import Prepared
-from dlfa_adapters.sweeps.show import markdown
+from dlfa_adapters.sweeps.show import sweep_markdown
 from dlfa_adapters.sweeps.table import FORMAT, RESULT, SweepTable
 from dlfa_adapters.sweeps.trainings import SweepResult, SweepRow
 
@@ -83,7 +83,7 @@ def save(prepared: Prepared, result: SweepResult, table: SweepTable) -> None:
     }
     write_json(prepared.out / RESULT, whole, allow_nan=False)
     with write_whole(prepared.out / "sweep.md") as draft:
-        draft.write_text(markdown(result, table), "utf-8")
+        draft.write_text(sweep_markdown(result, table), "utf-8")
 
 
 def save_best(prepared: Prepared, result: SweepResult) -> Run:

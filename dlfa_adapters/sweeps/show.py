@@ -13,7 +13,7 @@ from dlfa_adapters.learning.finish import language_names
 from dlfa_adapters.learning.rate_choice import Attempt
 from dlfa_adapters.scores.intervals import LEVEL, Difference
 from dlfa_adapters.scores.show import INTERVAL, NO_VALUE, TextTable, ends, percent, to_markdown, with_ends
-from dlfa_adapters.sweeps.table import Line, SweepTable
+from dlfa_adapters.sweeps.table import SweepTable, TableLine
 from dlfa_adapters.sweeps.trainings import SweepResult
 from dlfa_adapters.sweeps.variants import BASELINE
 
@@ -45,7 +45,7 @@ def group_table(table: SweepTable, group: str) -> TextTable:
     return TextTable(header, rows, title, f"{title}: {', '.join(table.groups[group].languages)}")
 
 
-def language_table(table: SweepTable, lines: Sequence[Line]) -> TextTable:
+def language_table(table: SweepTable, lines: Sequence[TableLine]) -> TextTable:
     """A row a language, a column a variant: the mean over seeds; the mean over each group below."""
     rows = [[name, *(percent(line.languages[name].value) for line in lines)] for name in table.lines[0].languages]
     for group in table.groups.values():
@@ -53,17 +53,17 @@ def language_table(table: SweepTable, lines: Sequence[Line]) -> TextTable:
     return TextTable(["", *(line.name for line in lines)], rows)
 
 
-def markdown(result: SweepResult, table: SweepTable) -> str:
+def sweep_markdown(result: SweepResult, table: SweepTable) -> str:
     """The whole table as Markdown."""
     encoder = result.about.get("encoder", {}).get("name", "")
     names = list(table.lines[0].languages)  # columns here: a page has room for many lines, not for many columns
     rows = [[line.name, *(percent(line.languages[name].value) for name in names)] for line in table.lines]
     shown = [*(group_table(table, name) for name in table.groups), TextTable(["", *names], rows, "", "By language")]
-    told = (f"{note}." for note in notes(result, table))
+    told = (f"{note}." for note in sweep_notes(result, table))
     return to_markdown(f"Sweep: {result.task.name}, {encoder}, {result.tuning}", shown, told)
 
 
-def notes(result: SweepResult, table: SweepTable) -> list[str]:
+def sweep_notes(result: SweepResult, table: SweepTable) -> list[str]:
     """What a reader of the table has to know."""
     seeds = max(line.seeds for line in table.lines)
     best = result.best()
@@ -107,7 +107,7 @@ def _listed(tried: Sequence[Attempt]) -> str:
     return ", ".join(dict.fromkeys(str(attempt.rates) for attempt in tried))
 
 
-def _rates(line: Line) -> str:
+def _rates(line: TableLine) -> str:
     """The rates, with a mark where they are at an end of what was tried."""
     if math.isnan(line.rates.rates.head):
         return NO_VALUE
@@ -187,7 +187,7 @@ def _by_layer(figure: Any, result: SweepResult, table: SweepTable) -> None:
 def _by_language(figure: Any, result: SweepResult, table: SweepTable) -> None:
     """Languages by the baseline and D_1..D_L; the numbers stand in the cells."""
     names = next((list(names.values()) for title, names in series(result).items() if title == "D_k"), [])
-    lines: list[Line] = [table.line(name) for name in (BASELINE, *names)]
+    lines: list[TableLine] = [table.line(name) for name in (BASELINE, *names)]
     languages = list(lines[0].languages)
     figure.set_size_inches(1.5 + 0.5 * len(lines), 1.2 + 0.24 * len(languages))
     axes: Axes = figure.subplots()

@@ -13,7 +13,7 @@ from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.kinds import scores_for
 from dlfa_adapters.learning.rate_choice import UNKNOWN, Choice
 from dlfa_adapters.scores.groups import Group, groups
-from dlfa_adapters.scores.intervals import Difference, Estimate, differences
+from dlfa_adapters.scores.intervals import Difference, Estimate, tested_differences
 from dlfa_adapters.scores.resample import RESAMPLES, Scored, resample_scores
 from dlfa_adapters.scores.translations import EARLIER, Drawn
 from dlfa_adapters.sweeps.trainings import SweepResult
@@ -26,7 +26,7 @@ _SCORES = ("dev", "dev_spread", "means", "spread", "languages", "against")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class TableLine:
     """A variant: its seeds together; scores are fractions.
 
     Attributes:
@@ -60,7 +60,7 @@ class Line:
         return {**told, **scores, "rates": self.rates.to_dict()}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> "Line":
+    def from_dict(cls, told: Mapping[str, Any]) -> "TableLine":
         """What `to_dict` made the values of, here or in an earlier version."""
         found = {**told, **{name: _in_unit(told[name], lambda value: value / 100) for name in _SCORES}}
         found["rates"] = Choice.from_dict(told["rates"]) if "rates" in told else UNKNOWN
@@ -98,7 +98,7 @@ class SweepTable:
     compared: list[str]
     resamples: int
     seed: int
-    lines: list[Line]
+    lines: list[TableLine]
     drawn: Drawn | None = None
 
     @property
@@ -106,7 +106,7 @@ class SweepTable:
         """The group to look at."""
         return next(iter(self.groups.values()))
 
-    def line(self, name: str) -> Line:
+    def line(self, name: str) -> TableLine:
         """The line of a variant."""
         return next(line for line in self.lines if line.name == name)
 
@@ -122,7 +122,7 @@ class SweepTable:
             KeyError: If one is missing.
             TypeError: If one is of another kind.
         """
-        lines = [Line.from_dict(line) for line in told["lines"]]
+        lines = [TableLine.from_dict(line) for line in told["lines"]]
         split = {name: Group(x["name"], x["title"], tuple(x["languages"])) for name, x in told["groups"].items()}
         drawn = Drawn.from_dict(told["drawn"]) if "drawn" in told else EARLIER
         return cls(**{**told, "groups": split, "lines": lines, "drawn": drawn if len(lines[0].languages) > 1 else None})
@@ -144,7 +144,7 @@ class SavedSweep:
     task: str
     tuning: str
     sources: list[str]
-    best: Line
+    best: TableLine
     table: SweepTable
     about: dict[str, Any]
 
@@ -211,7 +211,7 @@ def make_table(result: SweepResult, *, resamples: int = RESAMPLES, seed: int = 0
     compared = [name for name in (BASELINE, result.control) if name in variants]
     against = {group: {other: _against(found, names, other) for other in compared} for group, found in grouped.items()}
     lines = [
-        Line(
+        TableLine(
             name=name,
             seeds=len(trained),
             rates=trained[0].rates,
@@ -243,7 +243,7 @@ def _against(found: Scored, names: Sequence[str], other: str) -> dict[str, Diffe
     """All variants but one minus that one, each alone and all at once."""
     rest = [name for name in names if name != other]
     pairs = [found.pair(names.index(other), names.index(name)) for name in rest]
-    return dict(zip(rest, differences(pairs), strict=True))
+    return dict(zip(rest, tested_differences(pairs), strict=True))
 
 
 def _spread(values: Sequence[float]) -> float | None:

@@ -36,7 +36,7 @@ class Style(NamedTuple):
     blank: bool = False
 
 
-class Reading(NamedTuple):
+class TagReading(NamedTuple):
     """What a tag says, however it is written: prefix (`B`, `I`, ..., `O`), type (empty for none), and its style."""
 
     prefix: str
@@ -76,7 +76,7 @@ def bare(label: str) -> str:
     return label[start:stop]
 
 
-def read_tag(tag: str) -> Reading | None:
+def read_tag(tag: str) -> TagReading | None:
     """What a tag says of a span in any notation; None where it says nothing.
 
     Args:
@@ -85,16 +85,16 @@ def read_tag(tag: str) -> Reading | None:
     text = bare(tag)
     blank = text != tag
     if text in ("O", "o", "0"):
-        return Reading("O", "", Style("", lower=text == "o", digit=text == "0", blank=blank))
+        return TagReading("O", "", Style("", lower=text == "o", digit=text == "0", blank=blank))
     if text in ("B", "I", "b", "i"):
-        return Reading(text.upper(), "", Style("", lower=text.islower(), blank=blank))
+        return TagReading(text.upper(), "", Style("", lower=text.islower(), blank=blank))
     if match := _PREFIX_FIRST.fullmatch(text):
         prefix, separator, kind = match.groups()
         style = Style(separator, lower=prefix.islower(), digit=prefix == "1", blank=blank)
-        return Reading("I" if prefix == "1" else prefix.upper(), kind, style)
+        return TagReading("I" if prefix == "1" else prefix.upper(), kind, style)
     if match := _TYPE_FIRST.fullmatch(text):
         kind, separator, prefix = match.groups()
-        return Reading(prefix.upper(), kind, Style(separator, type_first=True, lower=prefix.islower(), blank=blank))
+        return TagReading(prefix.upper(), kind, Style(separator, type_first=True, lower=prefix.islower(), blank=blank))
     return None
 
 
@@ -190,7 +190,7 @@ def how_it_differs(label: str, other: str) -> str:
     return " and ".join(found) or "spelling"
 
 
-def _looks_like(tag: str, readings: Mapping[str, Reading], there: Mapping[str, str]) -> str | None:
+def _looks_like(tag: str, readings: Mapping[str, TagReading], there: Mapping[str, str]) -> str | None:
     """The regular tag that a slip looks like, as the data write it."""
     if (reading := readings.get(tag)) is None:
         return None

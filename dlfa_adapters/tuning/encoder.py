@@ -69,7 +69,7 @@ class Freeze(Tuning):
         return self.bottom
 
 
-RATES = (3e-3, 1e-2, 3e-2, 1e-1)
+FEATURE_RATES = (3e-3, 1e-2, 3e-2, 1e-1)
 """Tried for every head: the best of them differs by a factor of ten between heads, and between data."""
 
 BETO = Defaults(
@@ -93,7 +93,11 @@ class Features(Tuning):
     name: ClassVar[str] = "features"
     summary: ClassVar[str] = "the encoder is frozen and runs once; fusion and classifier learn on its states"
     defaults: ClassVar[Defaults] = Defaults(
-        learning_rate=3e-3, head_learning_rate=3e-3, epochs=10, head={"gate": "attention"}, head_learning_rates=RATES
+        learning_rate=3e-3,
+        head_learning_rate=3e-3,
+        epochs=10,
+        head={"gate": "attention"},
+        head_learning_rates=FEATURE_RATES,
     )
     saved: ClassVar[Saved] = "head"
     on_states: ClassVar[bool] = True

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.sweeps import run_sweep
-from dlfa_adapters.sweeps.show import markdown
+from dlfa_adapters.sweeps.show import sweep_markdown
 from dlfa_adapters.tasks import TASKS
 
 HUB = {"xnli": "hub:xnli", "pawsx": "hub:pawsx", "ner": "hub:panx", "pos": "hub:udpos"}
@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         # D_k has both branches, `D_k global` two global ones, `D_k local` two local ones. The paper's means are those
         # over all languages.
-        print(markdown(sweep.result, sweep.table))
+        print(sweep_markdown(sweep.result, sweep.table))
 
 
 if __name__ == "__main__":

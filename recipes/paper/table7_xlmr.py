@@ -20,7 +20,7 @@ from pathlib import Path
 
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.sweeps import run_sweep
-from dlfa_adapters.sweeps.show import markdown
+from dlfa_adapters.sweeps.show import sweep_markdown
 from dlfa_adapters.tasks import TASKS
 
 HUB = {"xnli": "hub:xnli", "pawsx": "hub:pawsx", "ner": "hub:panx", "pos": "hub:udpos"}
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
 
         # The last line, the control, fuses the last layer with itself: how far two equal heads lie apart.
-        print(markdown(sweep.result, sweep.table))
+        print(sweep_markdown(sweep.result, sweep.table))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dlfa_adapters.data.places import check_encoder
+from dlfa_adapters.data.places import check_encoder_name
 from dlfa_adapters.fusion import CLASSIFIERS
 from dlfa_adapters.fusion.aif import BRANCHES
 from dlfa_adapters.fusion.norm import NORMS
@@ -228,7 +228,7 @@ def test_words_of_modules_that_keep_no_list(name):
 
 def test_names_on_the_hub_are_no_paths():
     for name in ("bert-base-multilingual-cased", "FacebookAI/xlm-roberta-base", "offline"):
-        check_encoder(name)
+        check_encoder_name(name)
     for path in ("", "./mine", "/mine", "~/mine", "deep/er/mine", "C:\\mine"):
         with pytest.raises(ConfigError, match="there is no such folder"):
-            check_encoder(path)
+            check_encoder_name(path)

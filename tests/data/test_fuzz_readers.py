@@ -21,7 +21,7 @@ from dlfa_adapters.data.readers import (
     write_wikiann,
     write_words,
 )
-from dlfa_adapters.data.readers.iob import detect_scheme, orphans, repair, to_iob2
+from dlfa_adapters.data.readers.iob import converted_to_iob2, detect_scheme, orphans, repair
 from dlfa_adapters.ground.errors import ConfigError, DataError
 
 relaxed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -184,7 +184,7 @@ def spans(tags):
 @relaxed
 @given(iob)
 def test_conversion_keeps_every_entity(tags):
-    assert spans(to_iob2(tags, "IOB1")) == spans(tags)
+    assert spans(converted_to_iob2(tags, "IOB1")) == spans(tags)
     fixed, changed = repair(tags)
     assert spans(fixed) == spans(tags)
     assert orphans(fixed) == []
@@ -195,9 +195,9 @@ def test_conversion_keeps_every_entity(tags):
 @given(st.lists(iob, max_size=4))
 def test_bilou_and_iob1_are_inverted(rows):
     gold = [repair(tags)[0] for tags in rows]
-    assert [to_iob2(as_bilou(tags), "BILOU") for tags in gold] == gold
+    assert [converted_to_iob2(as_bilou(tags), "BILOU") for tags in gold] == gold
     iob1 = [as_iob1(tags) for tags in gold]
-    assert [to_iob2(tags, "IOB1") for tags in iob1] == gold
+    assert [converted_to_iob2(tags, "IOB1") for tags in iob1] == gold
     scheme = detect_scheme(iob1)
     assert scheme in (("IOB1", None) if any(spans(tags) for tags in gold) else (None,))
 

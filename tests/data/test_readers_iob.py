@@ -3,7 +3,7 @@
 import pytest
 
 from dlfa_adapters.data.readers import read_columns
-from dlfa_adapters.data.readers.iob import detect_scheme, orphans, repair, split_tag, to_iob2
+from dlfa_adapters.data.readers.iob import converted_to_iob2, detect_scheme, orphans, repair, split_tag
 
 
 def test_c13_iob1_is_found_and_converted(tmp_path):
@@ -19,7 +19,7 @@ def test_c13_iob1_is_found_and_converted(tmp_path):
 
 def test_c13_lists_are_not_changed_in_place():
     tags = ["I-PER", "I-PER", "B-PER", "O"]
-    assert to_iob2(tags, "IOB1") == ["B-PER", "I-PER", "B-PER", "O"]
+    assert converted_to_iob2(tags, "IOB1") == ["B-PER", "I-PER", "B-PER", "O"]
     assert repair(tags) == (["B-PER", "I-PER", "B-PER", "O"], 1)
     assert tags == ["I-PER", "I-PER", "B-PER", "O"]
 
@@ -55,7 +55,7 @@ def test_detect_scheme(sequences, scheme):
     ],
 )
 def test_to_iob2(tags, scheme, wanted):
-    assert to_iob2(tags, scheme) == wanted
+    assert converted_to_iob2(tags, scheme) == wanted
 
 
 def test_types_may_have_hyphens_and_odd_tags_are_none():

@@ -5,8 +5,8 @@ import pytest
 from dlfa_adapters.kinds.shown import Segment, direction, join_words, text_line
 from dlfa_adapters.kinds.tagging.output import span_lines, tag_line
 from dlfa_adapters.report.charts import line_chart
-from dlfa_adapters.report.evaluation import RIGHT, WRONG, examples_of
-from dlfa_adapters.report.page import shown
+from dlfa_adapters.report.evaluation import RIGHT, WRONG, shown_sentences
+from dlfa_adapters.report.page import as_html_text
 from dlfa_adapters.scores.intervals import Estimate
 from dlfa_adapters.tasks import NER
 from tests.predict.fakes import FakeTagger, ask, tagged
@@ -69,8 +69,8 @@ def test_the_direction_is_that_of_most_letters(text, expected):
 
 
 def test_what_html_cannot_hold_is_escaped():
-    assert shown("a\x00\x1b\ud800\tb\n") == "a\\x00\\x1b\\ud800\tb\n"
-    assert shown(3) == 3
+    assert as_html_text("a\x00\x1b\ud800\tb\n") == "a\\x00\\x1b\\ud800\tb\n"
+    assert as_html_text(3) == 3
 
 
 def test_gold_and_model_are_two_lines_where_they_differ():
@@ -102,9 +102,13 @@ def test_examples_are_spread_over_the_data():
     rows = tagged("de", *[f"n{i}/O Anna/B-PER" for i in range(40)], *["a/O b/O"] * 5)
     found = ask(FakeTagger(lambda words: ["O", "B-PER" if int(words[0][1:] or 0) % 2 else "O"]
                            if words[0] != "a" else ["O", "O"]), rows)  # fmt: skip
-    shown = examples_of(found.languages[0], NER)
-    assert (shown.right, shown.wrong) == (25, 20)
-    assert [example.right for example in shown.examples] == [False] * WRONG + [True] * RIGHT
-    assert [example.name for example in shown.examples[:WRONG]] == ["0", "8", "16", "24", "32"]
-    assert [example.name for example in shown.examples[WRONG:]] == ["1", "13", "27"]  # none of those without a name
-    assert shown == examples_of(found.languages[0], NER)
+    as_html_text = shown_sentences(found.languages[0], NER)
+    assert (as_html_text.right, as_html_text.wrong) == (25, 20)
+    assert [example.right for example in as_html_text.examples] == [False] * WRONG + [True] * RIGHT
+    assert [example.name for example in as_html_text.examples[:WRONG]] == ["0", "8", "16", "24", "32"]
+    assert [example.name for example in as_html_text.examples[WRONG:]] == [
+        "1",
+        "13",
+        "27",
+    ]  # none of those without a name
+    assert as_html_text == shown_sentences(found.languages[0], NER)

@@ -16,8 +16,7 @@ from dlfa_adapters.report.page import render_page, report_page
 from dlfa_adapters.scores.compare import compare_all
 from dlfa_adapters.scores.evaluate import build_report
 from dlfa_adapters.scores.show import comparison_markdown, markdown
-from dlfa_adapters.sweeps.show import group_table, language_table
-from dlfa_adapters.sweeps.show import markdown as sweep_markdown
+from dlfa_adapters.sweeps.show import group_table, language_table, sweep_markdown
 from dlfa_adapters.sweeps.table import make_table
 from dlfa_adapters.sweeps.trainings import SweepResult, SweepRow
 from dlfa_adapters.tasks import NER, PAWSX, POS

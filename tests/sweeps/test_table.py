@@ -12,7 +12,7 @@ from dlfa_adapters.learning.rate_choice import UNKNOWN, Attempt, Choice, Pair
 from dlfa_adapters.predict.predictions import Predicted, Predictions
 from dlfa_adapters.scores.compare import compare
 from dlfa_adapters.scores.translations import Drawn, Translations
-from dlfa_adapters.sweeps.show import group_table, language_table, markdown, notes, series
+from dlfa_adapters.sweeps.show import group_table, language_table, series, sweep_markdown, sweep_notes
 from dlfa_adapters.sweeps.table import SweepTable, make_table
 from dlfa_adapters.sweeps.trainings import SweepResult, SweepRow
 from dlfa_adapters.tasks import NER, POS
@@ -152,11 +152,11 @@ def test_all_heads_are_tested_at_once(result, table):
     assert found.adjusted_p >= 1 / 401
     same = against["D_2"]["last"]  # a head that does not differ from another in any resample
     assert (same.simultaneous_low, same.simultaneous_high, same.adjusted_p) == (0, 0, 1)
-    assert "for all 2 at once (max-T)" in " ".join(notes(result, table))
+    assert "for all 2 at once (max-T)" in " ".join(sweep_notes(result, table))
     two = [row for row in result.rows if row.spec.name != "D_2"]
     alone = make_table(SweepResult(task=POS, tuning="features", num_layers=2, sources=["en"], rows=two), resamples=400)
     assert alone.line("D_1").against["targets"]["last"].adjusted_p is None
-    assert "at once" not in " ".join(notes(result, alone))
+    assert "at once" not in " ".join(sweep_notes(result, alone))
 
 
 def test_translations_are_drawn_together(result):
@@ -180,7 +180,7 @@ def test_translations_are_drawn_together(result):
     )
     assert (mean.low, mean.high) == pytest.approx((one.low, one.high))
     assert apart.high - apart.low < mean.high - mean.low
-    assert "Languages are resampled together" in markdown(result, both[0])
+    assert "Languages are resampled together" in sweep_markdown(result, both[0])
     assert both[0].to_dict()["drawn"]["by"] == "index_id"
 
 
@@ -232,10 +232,10 @@ def test_all_of_it_is_json_and_read_again(table):
 
 
 def test_the_notes_say_what_must_be_known(result, table):
-    text = " ".join(notes(result, table))
+    text = " ".join(sweep_notes(result, table))
     for expected in ("2 seeds", "not over seeds", "English dev", "D_1 (seed 1, epoch 2, dev 66.00)", "by algebra"):
         assert expected in text, expected
-    text = markdown(result, table)
+    text = sweep_markdown(result, table)
     assert "rate: the head's, the best on dev of 0.001, 0.01, which each" in text
     assert "another may be better (D_1)" in text
     assert "| D_1 | 0.01! | 2.0 | 65.5 ± 0.7 |" in text

@@ -20,7 +20,7 @@ from dlfa_adapters.ground.errors import DataError
 
 _SAMPLE = 2000
 _BRACKET = re.compile(r"\{|\[\s*(\{|$)")
-Row = tuple[int, dict[str, Any]]
+NumberedRow = tuple[int, dict[str, Any]]
 """A line number from 1, and values by name in lower case."""
 
 
@@ -47,7 +47,7 @@ def is_csv(path: str | Path, lines: Sequence[str]) -> bool:
     return bare_name(path).suffix == ".csv" and (separator != "\t" or width == 1)
 
 
-def json_rows(lines: Sequence[str], notes: Notes) -> Iterator[Row]:
+def json_rows(lines: Sequence[str], notes: Notes) -> Iterator[NumberedRow]:
     """The objects of a JSON file, with an error for what is none."""
     first = next((line for line in lines if line.strip()), "")
     if not _is_object(first) and _begins_with_object("\n".join(lines)):
@@ -57,13 +57,13 @@ def json_rows(lines: Sequence[str], notes: Notes) -> Iterator[Row]:
         if not line.strip():
             notes.drop("empty_line")
         elif _is_object(line):
-            yield number, flat(json.loads(line))
+            yield number, flattened(json.loads(line))
         else:
             notes.error(number, "json", f"expected a JSON object on one line, but got {shown(line)}")
             notes.drop("bad_row")
 
 
-def parquet_rows(path: str | Path) -> Iterator[Row]:
+def parquet_rows(path: str | Path) -> Iterator[NumberedRow]:
     """The rows of a Parquet file, numbered from 1, with class ids as names.
 
     Raises:
@@ -78,7 +78,7 @@ def parquet_rows(path: str | Path) -> Iterator[Row]:
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise DataError(f"{path}: expected a Parquet file, but it cannot be read: {str(error)[:120]}") from error
     for number, row in enumerate(data, 1):
-        yield number, flat(name_classes(row, data.features))
+        yield number, flattened(name_classes(row, data.features))
 
 
 def name_classes(row: Mapping[str, Any], features: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def csv_cells(path: str | Path, notes: Notes) -> Iterator[tuple[int, list[str]]]
         notes.drop("bad_row")
 
 
-def flat(row: Mapping[str, Any]) -> dict[str, Any]:
+def flattened(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row with lower-case keys; one of Label Studio's as `text` with `label`, spans or the chosen one."""
     row = lower_keys(row)
     data, annotations = row.get("data"), row.get("annotations", row.get("completions"))
@@ -153,7 +153,7 @@ def _begins_with_object(text: str) -> bool:
         return False
 
 
-def _stream(text: str, notes: Notes) -> Iterator[Row]:
+def _stream(text: str, notes: Notes) -> Iterator[NumberedRow]:
     """The objects of an array, or one after the other."""
     if text.lstrip().startswith("["):
         try:
@@ -174,7 +174,7 @@ def _stream(text: str, notes: Notes) -> Iterator[Row]:
         except (ValueError, RecursionError):
             value, end = None, len(text)
         if isinstance(value, dict):
-            yield line, flat(value)
+            yield line, flattened(value)
         else:
             part = shown(text[place : place + 60])
             notes.error(

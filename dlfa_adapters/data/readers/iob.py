@@ -71,7 +71,7 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str | None:
     return "IOB1" if inside_starts and not begin_after_other else "IOB2"
 
 
-def to_iob2(tags: Sequence[str], scheme: str | None) -> list[str]:
+def converted_to_iob2(tags: Sequence[str], scheme: str | None) -> list[str]:
     """Tags in IOB2, as a new list.
 
     Args:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dlfa_adapters.data.readers.base import Notes, Read, Sentence, shown
-from dlfa_adapters.data.readers.iob import detect_scheme, to_iob2
+from dlfa_adapters.data.readers.iob import converted_to_iob2, detect_scheme
 from dlfa_adapters.data.readers.lines import write_lines
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks.span_tags import bare, find_span_tags
@@ -156,7 +156,7 @@ def finish_tagging(read: Read[Sentence], scheme: str | None) -> Read[Sentence]:
         notes.warn(None, "notation", f"{changed} tags are in another notation than B-TYPE and were read so: {how}")
     read.scheme = scheme or detect_scheme(item.tags for item in read.items if item.tags)
     if read.scheme not in (None, "IOB2"):
-        changed = _rewrite(read.items, lambda tags: to_iob2(tags, read.scheme))
+        changed = _rewrite(read.items, lambda tags: converted_to_iob2(tags, read.scheme))
         notes.warn(None, "scheme", f"tags are in {read.scheme}; {changed} of them were rewritten to make them IOB2")
     return read
 

@@ -17,7 +17,7 @@ from dlfa_adapters.data.readers.rows import finish_tagging
 from dlfa_adapters.data.readers.values import FIELD_NAMES, SPANS, BadValue
 from dlfa_adapters.data.words import split_words, word_offsets
 
-Span = tuple[int, int, str]
+CharacterSpan = tuple[int, int, str]
 
 
 def has_spans(row: Mapping[str, Any]) -> bool:
@@ -62,7 +62,9 @@ def read_spans(path: str | Path, *, strict: bool = True) -> Read[Sentence]:
     return finish_tagging(Read(items, "spans", path, notes.problems, notes.dropped, "IOB2", layout=layout), "IOB2")
 
 
-def to_words(text: str, spans: Sequence[Span], language: str | None = None) -> tuple[list[str], list[str], list[str]]:
+def to_words(
+    text: str, spans: Sequence[CharacterSpan], language: str | None = None
+) -> tuple[list[str], list[str], list[str]]:
     """Words and tags of a text with spans.
 
     Args:
@@ -106,7 +108,7 @@ def _spans_of(row: Mapping[str, Any]) -> list[Any] | None:
     return None
 
 
-def _span(value: Any, text: str) -> Span:
+def _span(value: Any, text: str) -> CharacterSpan:
     """A span without blanks at its edges, checked against the text."""
     if isinstance(value, dict):
         start = value.get("start", value.get("start_offset"))

@@ -11,7 +11,7 @@ from dlfa_adapters.kinds.metric import (
     CountedScore,
     Metric,
     check_items,
-    label_counts,
+    counts_by_label,
     macro_f1,
     mean_f1,
     quotient,
@@ -91,7 +91,7 @@ class ClassificationAccuracy(Metric):
         """Accuracy and macro-F1."""
 
         def counts(predictions: Sequence[str], references: Sequence[str]) -> np.ndarray:
-            return label_counts([[label] for label in predictions], [[label] for label in references])
+            return counts_by_label([[label] for label in predictions], [[label] for label in references])
 
         return (*super().counted_scores(), CountedScore("macro_f1", "macro F1", counts, macro_f1))
 

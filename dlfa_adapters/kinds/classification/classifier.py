@@ -9,7 +9,7 @@ from torch import Tensor
 from dlfa_adapters.data.pairs import check_pairs, encode_texts
 from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.data.windows import Window
-from dlfa_adapters.kinds.encoded import Encoded, Found, Row
+from dlfa_adapters.kinds.encoded import Encoded, FoundScores, Row
 from dlfa_adapters.kinds.predictor import Predictor, batch_logits
 
 
@@ -29,7 +29,7 @@ class Texts(Encoded):
         self.words = [[""] for _ in self.items]
         self.windows = [Window(i, item.input_ids, (0,), ((0, 1),)) for i, item in enumerate(self.items)]
 
-    def collect(self, found: Found) -> list[str]:
+    def collect(self, found: FoundScores) -> list[str]:
         """A label for every text."""
         labels = [""] * len(self.items)
         for rows, best in found:

@@ -14,7 +14,7 @@ from dlfa_adapters.kinds.metric import (
     CountedScore,
     Metric,
     check_lengths,
-    label_counts,
+    counts_by_label,
     macro_f1,
     mean_f1,
     prf,
@@ -24,9 +24,7 @@ from dlfa_adapters.kinds.metric import (
     unknown_labels,
     warn_unknown,
 )
-from dlfa_adapters.kinds.tagging.spans import Span
-
-Tags = Sequence[Sequence[str]]
+from dlfa_adapters.kinds.tagging.spans import Span, Tags
 
 
 class TokenAccuracy(Metric):
@@ -82,7 +80,7 @@ class TokenAccuracy(Metric):
 
     def counted_scores(self) -> tuple[CountedScore, ...]:
         """Accuracy and macro-F1."""
-        return (*super().counted_scores(), CountedScore("macro_f1", "macro F1", label_counts, macro_f1))
+        return (*super().counted_scores(), CountedScore("macro_f1", "macro F1", counts_by_label, macro_f1))
 
 
 class XtremePosF1(Metric):

@@ -6,12 +6,12 @@ from typing import Any
 
 from dlfa_adapters.data.readers import Sentence, read_columns, write_columns
 from dlfa_adapters.data.words import word_offsets
-from dlfa_adapters.kinds.shown import MOST_WORDS, Line, Segment, TypeTable, blank_between, direction, join_words
+from dlfa_adapters.kinds.shown import MOST_WORDS, Segment, ShownLine, TypeTable, blank_between, direction, join_words
 from dlfa_adapters.kinds.tagging.span_f1 import SpanF1
 from dlfa_adapters.kinds.tagging.spans import Span, lenient_spans
 
 
-def span_lines(words: Sequence[str], gold: Sequence[str], predicted: Sequence[str], language: str) -> list[Line]:
+def span_lines(words: Sequence[str], gold: Sequence[str], predicted: Sequence[str], language: str) -> list[ShownLine]:
     """One line where the spans agree, else a line with the gold ones and a line with the model's.
 
     Args:
@@ -29,13 +29,13 @@ def span_lines(words: Sequence[str], gold: Sequence[str], predicted: Sequence[st
     ]
 
 
-def tag_line(words: Sequence[str], gold: Sequence[str], predicted: Sequence[str], language: str) -> Line:
+def tag_line(words: Sequence[str], gold: Sequence[str], predicted: Sequence[str], language: str) -> ShownLine:
     """Words with the model's tags, and the gold tag where it is another one."""
     segments = [
         Segment(word, kind=said, right=said == right, other="" if said == right else right)
         for word, right, said in zip(words[:MOST_WORDS], gold, predicted, strict=False)
     ]
-    return Line("", segments, direction(join_words(words, language)), max(0, len(words) - MOST_WORDS))
+    return ShownLine("", segments, direction(join_words(words, language)), max(0, len(words) - MOST_WORDS))
 
 
 def type_table(languages: Sequence[Any], details: Mapping[str, Any]) -> TypeTable:
@@ -61,7 +61,7 @@ def type_table(languages: Sequence[Any], details: Mapping[str, Any]) -> TypeTabl
     )
 
 
-def _span_line(role: str, words: Sequence[str], spans: list[Span], others: list[Span], language: str) -> Line:
+def _span_line(role: str, words: Sequence[str], spans: list[Span], others: list[Span], language: str) -> ShownLine:
     shown = words[:MOST_WORDS]
     segments, place = [], 0
 
@@ -78,7 +78,7 @@ def _span_line(role: str, words: Sequence[str], spans: list[Span], others: list[
         add(first)
         add(last + 1, kind or "span", span in others)
     add(len(shown))
-    return Line(role, segments, direction(join_words(words, language)), len(words) - len(shown))
+    return ShownLine(role, segments, direction(join_words(words, language)), len(words) - len(shown))
 
 
 def write_tags(path: Path, predicted: Any) -> None:

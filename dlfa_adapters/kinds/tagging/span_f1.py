@@ -21,9 +21,7 @@ from dlfa_adapters.kinds.metric import (
     warn_unknown,
 )
 from dlfa_adapters.kinds.scorer import Scorer
-from dlfa_adapters.kinds.tagging.spans import Scheme, Span, check_iob, lenient_spans, strict_spans, to_iob2
-
-Tags = Sequence[Sequence[str]]
+from dlfa_adapters.kinds.tagging.spans import Scheme, Span, Tags, check_iob, lenient_spans, strict_spans, to_iob2
 
 
 class SpanF1(Metric):

@@ -11,6 +11,9 @@ from seqeval.metrics.sequence_labeling import get_entities
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.tasks.span_tags import read_tag
 
+Tags = Sequence[Sequence[str]]
+"""Of each sentence."""
+
 Span = tuple[str, int, int]
 """Type, first word, last word."""
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dlfa_adapters.data.pooling import IGNORED, Pooling, check_pooling, collect_words, piece_labels, pool_batch
 from dlfa_adapters.data.windows import make_windows
-from dlfa_adapters.kinds.encoded import Encoded, Found, Row
+from dlfa_adapters.kinds.encoded import Encoded, FoundScores, Row
 from dlfa_adapters.kinds.predictor import Predictor
 
 
@@ -35,7 +35,7 @@ class Words(Encoded):
         """See `Encoded`; those of the pieces that speak for a word."""
         return pool_batch(logits, [self.windows[i].pieces for i in rows], self.pooling)
 
-    def collect(self, found: Found) -> list[list[str]]:
+    def collect(self, found: FoundScores) -> list[list[str]]:
         """A tag for every word."""
         tags: list[list[str]] = [[] for _ in self.windows]
         for rows, best in found:

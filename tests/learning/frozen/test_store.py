@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dlfa_adapters.encoders import states
-from dlfa_adapters.encoders.cache import cached_states, file_names, find_room
+from dlfa_adapters.encoders.cache import cached_states, find_room, state_file_names
 from dlfa_adapters.encoders.parts import blocks_of
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.files import in_bytes, parse_bytes
@@ -216,6 +216,6 @@ def test_sizes_and_file_names():
     assert [in_bytes(size) for size in (900, 7_800, 4 * 10**6, 1024 * 10**7)] == ["900 B", "8 kB", "4.0 MB", "10.2 GB"]
     with pytest.raises(ConfigError, match=r"20GB or 500MB, got 'much'"):
         parse_bytes("much")
-    assert file_names(dict.fromkeys(["target-de", "target-../x", "target-/x", "TARGET-de"])) == [
+    assert state_file_names(dict.fromkeys(["target-de", "target-../x", "target-/x", "TARGET-de"])) == [
         "target-de", "target--x", "target--x.2", "TARGET-de.3",
     ]  # fmt: skip
