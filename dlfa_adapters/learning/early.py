@@ -1,6 +1,6 @@
 """What is wrong with a training and can be known without a model: looked at before PyTorch is loaded."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +8,12 @@ from dlfa_adapters.data.places import check_encoder_name, check_source, check_th
 from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.data.samples import SAMPLE_TASKS
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.learning.loops import check_honoured
 from dlfa_adapters.learning.ranges import check_steps
-from dlfa_adapters.learning.settings import make_settings
+from dlfa_adapters.learning.settings import Settings, make_settings
 from dlfa_adapters.runs.folder import check_run_place
 from dlfa_adapters.runs.lifecycle import check_training_place, read_plan
-from dlfa_adapters.tuning import get_tuning
+from dlfa_adapters.tuning import Tuning, get_tuning
 from dlfa_adapters.tuning.bottleneck import check_language_config
 
 NO_DEV = "none"
@@ -63,18 +64,22 @@ def check_options(
     labels: str | None = None,
     model: str = "offline",
     tuning: str | None = None,
+    check: Callable[[Settings, Tuning], None] = check_honoured,
     **options: Any,
 ) -> None:
     """Refuse options that cannot work, wherever what is trained shall be; see `train`.
 
+    Where the tuning is known, `check` refuses what its way of training does not honour.
+
     Raises:
-        ConfigError: If an option has a value that cannot work, or there is no such encoder.
+        ConfigError: If an option has a value that cannot work or changes nothing, or there is no such encoder.
         DataError: If there are no such data.
     """
     reading = Reading.taken_from(options)
-    if tuning is not None:
-        get_tuning(tuning)
+    method = None if tuning is None else get_tuning(tuning)
     settings = make_settings(**options)
+    if method is not None:
+        check(settings, method)
     check_labels_from(labels)
     source = default_source(task) if train_data is None else train_data
     dev = None if isinstance(dev_data, str) and dev_data == NO_DEV else dev_data

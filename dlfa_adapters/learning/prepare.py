@@ -16,7 +16,7 @@ from dlfa_adapters.learning.auto_layer import AUTO, LayerChoice, choose_layer
 from dlfa_adapters.learning.data_notes import data_notes
 from dlfa_adapters.learning.dataset import make_examples
 from dlfa_adapters.learning.plan import Plan, Sources, check_same_kind, describe_data, load_dev, load_split, task_for
-from dlfa_adapters.learning.settings import Settings, StepOptions
+from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.learning.steps import least_steps, told
 from dlfa_adapters.tuning import Tuning, parameter_report
 
@@ -124,23 +124,6 @@ def _notes(plan: Plan) -> list[str]:
     low = [layer for layer in layers if layer <= frozen]
     if low and not plan.tuning.on_states:
         notes.append(f"Fuse layer {low[0]} lies in the frozen part (layers 0 to {frozen}): its states do not change.")
-    if plan.tuning.on_states and (unused := _unused(plan.settings)):
-        notes.append(f"Nothing comes of {unused}: the encoder runs once, and a head learns on its states.")
     if "dev" not in plan.data:
         notes.append("There are no dev data, so the weights of the last step are kept; name some with --dev.")
     return notes
-
-
-def _unused(settings: Settings) -> str:
-    """Options for Trainer that were asked for, as they are typed."""
-    asked = {
-        "--micro-batch": settings.machine.micro_batch_size not in (None, settings.steps.batch_size),
-        "--warmup": settings.steps.warmup != StepOptions.warmup,
-        "--patience": settings.steps.patience != StepOptions.patience,
-        "--every": settings.steps.every is not None,
-        "--gradient-checkpointing": settings.machine.gradient_checkpointing,
-        "--compile": settings.machine.compile,
-        "--report-to": settings.machine.report_to != "none",
-        "--states": settings.machine.states is not None,
-    }
-    return ", ".join(name for name, is_asked in asked.items() if is_asked)

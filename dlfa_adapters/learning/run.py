@@ -19,6 +19,7 @@ from dlfa_adapters.learning.early import check_training, default_source
 from dlfa_adapters.learning.features import train_features
 from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
 from dlfa_adapters.learning.from_block import Choice, choose_states
+from dlfa_adapters.learning.loops import check_honoured
 from dlfa_adapters.learning.plan import PYTHON_OBJECTS, Plan, Sources, source_as_text
 from dlfa_adapters.learning.prepare import Ready, prepare
 from dlfa_adapters.learning.rates_to_try import at_the_edge, check_rates
@@ -93,7 +94,9 @@ def train(
     )
     method = get_tuning(tuning or default_tuning())
     reading = Reading.taken_from(options)
-    settings = resolve(make_settings(**options), method)
+    given = make_settings(**options)
+    check_honoured(given, method)
+    settings = resolve(given, method)
     source = default_source(task) if train_data is None else train_data
     out = Path(out or f"runs/{task}-{method.name}")
     report = progress or (lambda stage, done, total: None)

@@ -171,6 +171,15 @@ _STANDS_BEHIND = {
 """The order of saved settings, where it is not that of the four parts."""
 
 
+_SPELLED = {"learning_rate": "--lr", "head_learning_rate": "--head-lr", "micro_batch_size": "--micro-batch"}
+
+
+def spelled(name: str) -> str:
+    """How an option is typed on the command line."""
+    name = name.removesuffix("s") if name in ("learning_rates", "head_learning_rates") else name
+    return _SPELLED.get(name, f"--{name.replace('_', '-')}")
+
+
 def make_settings(**options: Any) -> Settings:
     """Settings from options by name; a single fuse layer becomes a tuple, and None stands for what is left out.
 
@@ -212,8 +221,6 @@ def resolve(settings: Settings, tuning: Tuning) -> Settings:
         raise ConfigError("precision fp16 needs a GPU; type --precision bf16 or fp32.")
     if tuning.on_states and machine.precision not in (None, "fp32"):
         raise ConfigError("--tuning features computes in fp32; leave --precision out.")
-    if steps.within and (not tuning.on_states or head.classifier != "linear"):
-        raise ConfigError("--within needs --tuning features with a linear classifier; leave it out.")
     defaults, given_rate = tuning.defaults_for(head.classifier), steps.learning_rate
     head_rate = given_rate if given_rate and defaults.head_learning_rate == defaults.learning_rate else None
     bf16 = gpu and torch.cuda.is_bf16_supported() and not tuning.on_states

@@ -11,6 +11,7 @@ from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.folders import check_writable
 from dlfa_adapters.ground.packages import check_matplotlib
 from dlfa_adapters.learning.early import check_options
+from dlfa_adapters.learning.loops import check_swept
 from dlfa_adapters.runs.folder import WorkFolder
 from dlfa_adapters.sweeps.variants import check_seeds, read_extra
 
@@ -48,7 +49,7 @@ def check_sweep(
         raise ConfigError(f"expected a limit of at least 1, got {limit}.")
     for name in ("languages", "layers", "restart", "at_once", "plots", "state_budget"):
         options.pop(name, None)
-    check_options(task, **options)
+    check_options(task, check=check_swept, **options)
     check_source("samples:ner" if target_data is None else target_data, split)
     check_sweep_place(Path(out or f"runs/{task}-sweep"))
 

@@ -14,6 +14,7 @@ from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.ground.packages import check_matplotlib
 from dlfa_adapters.ground.running import Progress, device_name, is_main, world_size
 from dlfa_adapters.learning.early import check_options
+from dlfa_adapters.learning.loops import check_swept
 from dlfa_adapters.learning.plan import Source, Sources
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.learning.steps import few_steps
@@ -123,10 +124,15 @@ def run_sweep(
     check_seeds(seeds)
     for item in (extra := tuple(extra)):
         read_extra(item)
-    check_options(task, train_data=train_data, dev_data=dev_data, labels=labels, model=model, tuning=tuning, **options)
+    given: dict[str, Any] = {
+        "train_data": train_data,
+        "dev_data": dev_data,
+        "labels": labels,
+        "model": model,
+        "tuning": tuning,
+    }
+    check_options(task, check=check_swept, **given, **options)
     method = get_tuning(tuning)
-    if options.get("fuse_layer") is not None:
-        raise ConfigError("A sweep tries many fuse layers; name them with --layers instead of --fuse-layer.")
     reading = Reading.taken_from(options)
     reading.check([*each_place(train_data), *each_place(dev_data), target_data])
     with without_launcher():  # each run has a process to itself

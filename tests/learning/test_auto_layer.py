@@ -172,7 +172,7 @@ def test_within_keeps_an_earlier_epoch(start, tmp_path):
     assert early.config["metrics"]["dev"] == {"en": early.config["training"]["dev_scores"][0]}
     assert best.config["training"]["dev_scores"] == early.config["training"]["dev_scores"]
     assert plan.settings.steps.within == 100.0
-    with pytest.raises(ConfigError, match="--within needs --tuning features"):
+    with pytest.raises(ConfigError, match="A training of the encoder has no use for --within; leave it out"):
         start("pos", tmp_path / "full", "full", within=1.0)
 
 

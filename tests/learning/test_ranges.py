@@ -37,14 +37,11 @@ def test_where_curves_go(monkeypatch):
     assert make_settings(report_to="wandb").machine.report_to == "wandb"
 
 
-def test_what_frozen_states_have_no_use_for_is_told(start, tmp_path):
-    _, plan = start("ner", tmp_path / "run", "features", every=2, patience=3, report_to="none", compile=True)
-    assert (
-        "Nothing comes of --patience, --every, --compile: the encoder runs once, and a head learns on its states."
-        in (plan.notes)
-    )
-    _, plan = start("ner", tmp_path / "plain", "features")
-    assert not any("Nothing comes of" in note for note in plan.notes)
+def test_what_frozen_states_have_no_use_for_is_refused(start, tmp_path):
+    message = "an? .* learns on its states, has no use for --patience, --every, --compile; leave them out"
+    for classifier in ("linear", "bilstm"):
+        with pytest.raises(ConfigError, match=message):
+            start("ner", tmp_path / "run", "features", every=2, patience=3, compile=True, classifier=classifier)
 
 
 def test_frozen_states_are_in_fp32(start, tmp_path):

@@ -7,15 +7,13 @@ from typing import Any
 from dlfa_adapters.encoders import Encoder
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.running import device_name
+from dlfa_adapters.learning.loops import LANGUAGE
 from dlfa_adapters.learning.ranges import check_steps
 from dlfa_adapters.learning.settings import Settings, make_settings, resolve
 from dlfa_adapters.tuning import PartSize, trainable_share
 from dlfa_adapters.tuning.language import LanguageTuning
 
-LANGUAGE_OPTIONS = (
-    "batch_size", "micro_batch_size", "max_length", "learning_rate", "head_learning_rate", "weight_decay", "warmup",
-    "max_grad_norm", "every", "precision", "gradient_checkpointing", "compile", "report_to", "seed",
-)  # fmt: skip
+LANGUAGE_OPTIONS = LANGUAGE.honours
 """The fields of `Settings` that a language adapter's training has."""
 
 _DEFAULTS = {"batch_size": 64, "every": 500}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.ground.running import Progress, is_main
 from dlfa_adapters.learning.ensemble.encoder import why_not_stackable
 from dlfa_adapters.learning.ensemble.training import TrainedMember
@@ -56,8 +56,6 @@ def finetuned_sweep(
         RunError: If trainings have diverged; the others are kept in the folder.
     """
     settings = prepared.settings
-    if settings.steps.every is not None or settings.steps.patience:
-        raise ConfigError("A sweep scores every run after each epoch; leave --every and --patience out.")
     device = own_device()
     if device.type == "cuda":
         torch.cuda.set_device(device)
