@@ -124,14 +124,8 @@ def run_sweep(
     check_seeds(seeds)
     for item in (extra := tuple(extra)):
         read_extra(item)
-    given: dict[str, Any] = {
-        "train_data": train_data,
-        "dev_data": dev_data,
-        "labels": labels,
-        "model": model,
-        "tuning": tuning,
-    }
-    check_options(task, check=check_swept, **given, **options)
+    what: dict[str, Any] = {"train_data": train_data, "dev_data": dev_data, "labels": labels, "model": model}
+    check_options(task, tuning=tuning, check=check_swept, **what, **options)
     method = get_tuning(tuning)
     reading = Reading.taken_from(options)
     reading.check([*each_place(train_data), *each_place(dev_data), target_data])
