@@ -6,7 +6,7 @@ The options of a fusion are every loop's that has one: they are the module's.
 from dataclasses import dataclass
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.learning.settings import Settings, spelled
+from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.tuning import Tuning
 
 _HEAD = ("fusion", "fuse_layer", "pooling", "classifier", "lstm_hidden", "lstm_dropout")
@@ -14,6 +14,15 @@ _TEXT = ("max_length", "context", "parallel", "target_text")
 _RATES = ("learning_rate", "head_learning_rate")
 _OPTIMISER = ("batch_size", "weight_decay", "warmup", "max_grad_norm", "seed")
 _MACHINE = ("micro_batch_size", "precision", "gradient_checkpointing", "compile", "report_to", "states")
+
+
+_SPELLED = {"learning_rate": "--lr", "head_learning_rate": "--head-lr", "micro_batch_size": "--micro-batch"}
+
+
+def spelled(name: str) -> str:
+    """How an option is typed on the command line."""
+    name = name.removesuffix("s") if name in ("learning_rates", "head_learning_rates") else name
+    return _SPELLED.get(name, f"--{name.replace('_', '-')}")
 
 
 @dataclass(frozen=True)
@@ -63,7 +72,19 @@ LINEAR_ON_STATES = Loop(
 )  # fmt: skip
 LSTM_ON_STATES = Loop(
     "--tuning features, where the encoder runs once and an LSTM learns on its states,",
-    (*_HEAD, *_TEXT, "epochs", "max_steps", "min_steps", *_RATES, "batch_size", "max_grad_norm", "seed", "precision"),
+    (
+        *_HEAD,
+        *_TEXT,
+        "epochs",
+        "max_steps",
+        "min_steps",
+        *_RATES,
+        "head_learning_rates",
+        "batch_size",
+        "max_grad_norm",
+        "seed",
+        "precision",
+    ),
 )
 FROZEN_SWEEP = Loop(
     "A sweep of a frozen encoder",

@@ -171,15 +171,6 @@ _STANDS_BEHIND = {
 """The order of saved settings, where it is not that of the four parts."""
 
 
-_SPELLED = {"learning_rate": "--lr", "head_learning_rate": "--head-lr", "micro_batch_size": "--micro-batch"}
-
-
-def spelled(name: str) -> str:
-    """How an option is typed on the command line."""
-    name = name.removesuffix("s") if name in ("learning_rates", "head_learning_rates") else name
-    return _SPELLED.get(name, f"--{name.replace('_', '-')}")
-
-
 def make_settings(**options: Any) -> Settings:
     """Settings from options by name; a single fuse layer becomes a tuple, and None stands for what is left out.
 

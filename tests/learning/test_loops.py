@@ -5,8 +5,8 @@ import pytest
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning import loops
 from dlfa_adapters.learning.early import check_options
-from dlfa_adapters.learning.loops import Loop, check_swept
-from dlfa_adapters.learning.settings import Settings, make_settings, resolve, spelled
+from dlfa_adapters.learning.loops import Loop, check_swept, spelled
+from dlfa_adapters.learning.settings import Settings, make_settings, resolve
 from dlfa_adapters.tuning import get_tuning
 
 LOOPS = {name: loop for name, loop in vars(loops).items() if isinstance(loop, Loop)}
