@@ -23,7 +23,7 @@ from dlfa_adapters.data.windows import Window
 from dlfa_adapters.learning.frozen import HeadSpec, HiddenStates, TaggedStates
 from dlfa_adapters.learning.frozen.examples import Batch
 from dlfa_adapters.learning.frozen.stacked import new_head
-from dlfa_adapters.learning.frozen.stacks import Stack, make_stacks
+from dlfa_adapters.learning.frozen.stacks import HeadStack, make_stacks
 
 LAYERS, WIDTH, LABELS = 12, 384, 7
 
@@ -43,7 +43,7 @@ def random_data(windows: int, device: str) -> TaggedStates:
 
 def stacked(
     heads: Sequence[HeadSpec], data: TaggedStates, batches: list[list[int]]
-) -> tuple[Callable[[], None], list[Stack]]:
+) -> tuple[Callable[[], None], list[HeadStack]]:
     """A step of all heads at once, as `train_heads` takes it, and what it trains."""
     device = data.states.device
     gold, turn = data.label_ids({str(i): i for i in range(LABELS)}), cycle(batches)
@@ -85,7 +85,9 @@ def one_by_one(
 
 
 @torch.no_grad()
-def difference(heads: Sequence[HeadSpec], stacks: list[Stack], modules: list[torch.nn.Module], batch: Batch) -> float:
+def difference(
+    heads: Sequence[HeadSpec], stacks: list[HeadStack], modules: list[torch.nn.Module], batch: Batch
+) -> float:
     """How far apart the logits of both are."""
     states, mask, positions = batch.padded()
     found = 0.0

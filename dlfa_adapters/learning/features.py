@@ -10,7 +10,7 @@ from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.dataset import labels_in
-from dlfa_adapters.learning.frozen import HeadSpec, Linear, Plateau, Rate, TrainedHead, Trial, learn_on_states
+from dlfa_adapters.learning.frozen import HeadSpec, Linear, Plateau, Rate, RateTrial, TrainedHead, learn_on_states
 from dlfa_adapters.learning.frozen.learn import with_states
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.learning.steps import epochs_between
@@ -25,7 +25,7 @@ class OnFeatures:
         labels: How many different labels it predicts on dev; None without dev data.
     """
 
-    trial: Trial
+    trial: RateTrial
     labels: int | None = None
 
 

@@ -13,8 +13,7 @@ from dlfa_adapters.ground.running import Progress, world_size
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.auto_layer import AUTO, LayerChoice, choose_layer
-from dlfa_adapters.learning.data_notes import data_notes
-from dlfa_adapters.learning.dataset import make_examples
+from dlfa_adapters.learning.dataset import data_notes, make_examples
 from dlfa_adapters.learning.plan import Plan, Sources, check_same_kind, describe_data, load_dev, load_split, task_for
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.learning.steps import least_steps, told

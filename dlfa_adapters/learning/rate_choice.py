@@ -62,7 +62,7 @@ class Attempt(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Choice:
+class RateChoice:
     """The rates of a variant.
 
     Attributes:
@@ -90,13 +90,13 @@ class Choice:
         return {**told, "tried": [attempt.to_dict() for attempt in self.tried]}
 
     @classmethod
-    def from_dict(cls, told: dict[str, Any]) -> "Choice":
+    def from_dict(cls, told: dict[str, Any]) -> "RateChoice":
         """What `to_dict` has written down."""
         head = math.nan if told["head"] is None else told["head"]
         return cls(Pair(head, told["encoder"]), tuple(map(Attempt.from_dict, told["tried"])))
 
 
-UNKNOWN = Choice(Pair(math.nan))
+UNKNOWN = RateChoice(Pair(math.nan))
 """Of a training that was written down before rates were."""
 
 
@@ -105,10 +105,10 @@ def finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def choose(attempts: Sequence[Attempt]) -> Choice:
+def choose_rates(attempts: Sequence[Attempt]) -> RateChoice:
     """The best of several attempts on source dev."""
     best = max(attempts, key=lambda attempt: (attempt.dev, -attempt.loss))
-    return Choice(best.rates, tuple(attempts))
+    return RateChoice(best.rates, tuple(attempts))
 
 
 def pairs(settings: Settings, *, frozen: bool) -> list[Pair]:

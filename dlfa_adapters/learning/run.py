@@ -22,7 +22,7 @@ from dlfa_adapters.learning.from_block import Choice, choose_states
 from dlfa_adapters.learning.loops import check_honoured
 from dlfa_adapters.learning.plan import PYTHON_OBJECTS, Plan, Sources, source_as_text
 from dlfa_adapters.learning.prepare import Ready, prepare
-from dlfa_adapters.learning.rates_to_try import at_the_edge, check_rates
+from dlfa_adapters.learning.ranges import at_the_edge, check_rates
 from dlfa_adapters.learning.safeguards import check_weights, last_checkpoint
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.learning.steps import with_evaluations

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from dlfa_adapters.ground.files import write_whole
 from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.learning.rate_choice import Attempt, Choice, Pair, choose
+from dlfa_adapters.learning.rate_choice import Attempt, Pair, RateChoice, choose_rates
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.sweeps.trainings import RowFiles, SweepRow
 from dlfa_adapters.tuning import Tuning
@@ -96,14 +96,14 @@ class Choices:
         for job in self.jobs(self.files.specs):
             self.files.attempt(*job).delete(0)
 
-    def of(self, spec: HeadSpec) -> Choice:
+    def of(self, spec: HeadSpec) -> RateChoice:
         """The rates of a head, all attempts for which are finished."""
         jobs = self.jobs([spec])
         if not jobs:
-            return Choice(self.pairs[0])
+            return RateChoice(self.pairs[0])
         attempts = [self.read(job) for job in jobs]
         assert None not in attempts, f"attempts for {spec.name} are missing"
-        return choose([attempt for attempt in attempts if attempt is not None])
+        return choose_rates([attempt for attempt in attempts if attempt is not None])
 
     def _path(self, job: Job) -> Path:
         return self.files.folder / f"rates-{self.files.key_of(job.spec)}-{self.pairs.index(job.rates)}.json"

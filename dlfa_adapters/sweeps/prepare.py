@@ -10,8 +10,7 @@ from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.encoders import Encoder, load_encoder
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds.encoded import Examples
-from dlfa_adapters.learning.data_notes import data_notes
-from dlfa_adapters.learning.dataset import examples_of, make_examples
+from dlfa_adapters.learning.dataset import data_notes, examples_of, make_examples
 from dlfa_adapters.learning.early import default_source
 from dlfa_adapters.learning.features import spec_of
 from dlfa_adapters.learning.frozen import HeadSpec

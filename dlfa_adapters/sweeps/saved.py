@@ -25,7 +25,7 @@ from dlfa_adapters.kinds import kind_of_task, metrics_for
 from dlfa_adapters.learning.features import add_trained_head
 from dlfa_adapters.learning.finish import language_names, windows_of
 from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.learning.rate_choice import UNKNOWN, Choice, finite_or_none
+from dlfa_adapters.learning.rate_choice import UNKNOWN, RateChoice, finite_or_none
 from dlfa_adapters.runs import Run, write_run
 from dlfa_adapters.runs.folder import check_run_place
 from dlfa_adapters.runs.lifecycle import remove_training
@@ -155,7 +155,7 @@ def read_rows(folder: str | Path) -> list[SweepRow]:
                 epoch=head["epoch"],
                 dev=head["dev"],
                 languages={name: [_number(x) for x in values] for name, values in head["languages"].items()},
-                rates=Choice.from_dict(head["rates"]) if "rates" in head else UNKNOWN,
+                rates=RateChoice.from_dict(head["rates"]) if "rates" in head else UNKNOWN,
             )
             for head in whole["heads"]
         ]

@@ -11,7 +11,7 @@ import numpy as np
 
 from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.kinds import scores_for
-from dlfa_adapters.learning.rate_choice import UNKNOWN, Choice
+from dlfa_adapters.learning.rate_choice import UNKNOWN, RateChoice
 from dlfa_adapters.scores.groups import Group, groups
 from dlfa_adapters.scores.intervals import Difference, Estimate, tested_differences
 from dlfa_adapters.scores.resample import RESAMPLES, Scored, resample_scores
@@ -44,7 +44,7 @@ class TableLine:
 
     name: str
     seeds: int
-    rates: Choice
+    rates: RateChoice
     epoch: float
     dev: float
     dev_spread: float | None
@@ -63,7 +63,7 @@ class TableLine:
     def from_dict(cls, told: Mapping[str, Any]) -> "TableLine":
         """What `to_dict` made the values of, here or in an earlier version."""
         found = {**told, **{name: _in_unit(told[name], lambda value: value / 100) for name in _SCORES}}
-        found["rates"] = Choice.from_dict(told["rates"]) if "rates" in told else UNKNOWN
+        found["rates"] = RateChoice.from_dict(told["rates"]) if "rates" in told else UNKNOWN
         for name in ("means", "languages"):
             found[name] = {place: Estimate(**each) for place, each in found[name].items()}
         found["against"] = {

@@ -19,7 +19,7 @@ import torch
 
 from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
 from dlfa_adapters.learning.frozen import HeadSpec, TrainedHead
-from dlfa_adapters.learning.rate_choice import UNKNOWN, Choice, Pair
+from dlfa_adapters.learning.rate_choice import UNKNOWN, Pair, RateChoice
 from dlfa_adapters.scores.translations import Translations
 from dlfa_adapters.tasks import Task
 
@@ -50,10 +50,10 @@ class SweepRow:
     languages: dict[str, list[float]]
     counts: dict[str, np.ndarray] = field(default_factory=dict)
     loss: float = math.inf
-    rates: Choice = UNKNOWN
+    rates: RateChoice = UNKNOWN
 
     @classmethod
-    def of(cls, head: TrainedHead, rates: Choice) -> "SweepRow":
+    def of(cls, head: TrainedHead, rates: RateChoice) -> "SweepRow":
         """The row of a training, of a head or of a whole model, with its learning rates."""
         return cls(
             spec=head.spec,
@@ -161,7 +161,7 @@ class RowFiles:
             return None
         counts = {language: tensors[str(i)].numpy() for i, language in enumerate(about["languages"])}
         scores = {name: about[name] for name in ("epoch", "dev", "loss", "languages")}
-        return SweepRow(spec=self.specs[number], counts=counts, rates=Choice.from_dict(about["rates"]), **scores)
+        return SweepRow(spec=self.specs[number], counts=counts, rates=RateChoice.from_dict(about["rates"]), **scores)
 
     def write(self, number: int, row: SweepRow) -> None:
         """Write a finished training."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlfa_adapters.learning.rates_to_try import at_the_edge
+from dlfa_adapters.learning.ranges import at_the_edge
 from dlfa_cli.options import rates
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.learning.rate_choice import Attempt, Choice, Pair
+from dlfa_adapters.learning.rate_choice import Attempt, Pair, RateChoice
 from dlfa_adapters.report.page import render_page, report_page
 from dlfa_adapters.scores.compare import compare_all
 from dlfa_adapters.scores.evaluate import build_report
@@ -76,7 +76,7 @@ def sweep():
             spec = HeadSpec.of(name=name, seed=seed, fusion="dlfa" if fused else "last", fuse_layer=fused)
             found.append(
                 SweepRow(spec=spec, epoch=2, dev=[50.0, 60.0 + number / 3 + seed], languages=scores, counts=counts,
-                         rates=Choice(Pair(0.01), tried if number == 1 else ()))
+                         rates=RateChoice(Pair(0.01), tried if number == 1 else ()))
             )  # fmt: skip
     return SweepResult(task=NER, tuning="features", num_layers=3, sources=["en"], rows=found,
                        about={"encoder": {"name": "offline"}})  # fmt: skip

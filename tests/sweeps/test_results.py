@@ -3,7 +3,7 @@
 import numpy as np
 
 from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.learning.rate_choice import Attempt, Choice, Pair, choose
+from dlfa_adapters.learning.rate_choice import Attempt, Pair, RateChoice, choose_rates
 from dlfa_adapters.sweeps.trainings import SweepResult, SweepRow
 from dlfa_adapters.tasks import NER
 
@@ -37,15 +37,15 @@ def test_among_equal_ones_the_lower_dev_loss():
 
 def test_the_rate_is_that_of_the_best_dev_score_and_among_equal_ones_that_of_the_lower_loss():
     attempts = [Attempt(Pair(1e-3), 50.0, 0.1), Attempt(Pair(1e-2), 60.0, 0.9), Attempt(Pair(1e-1), 60.0, 0.5)]
-    choice = choose(attempts)
+    choice = choose_rates(attempts)
     assert (choice.rates, choice.edges) == (Pair(1e-1), ["highest head rate"])
-    assert choose(attempts[:2]).rates == Pair(1e-2)
-    assert Choice.from_dict(choice.to_dict()) == choice
+    assert choose_rates(attempts[:2]).rates == Pair(1e-2)
+    assert RateChoice.from_dict(choice.to_dict()) == choice
 
 
 def test_edges_of_two_rates():
     pairs = [Pair(head, encoder) for head in (1e-3, 1e-2, 1e-1) for encoder in (1e-5, 2e-5)]
     tried = tuple(Attempt(pair, 0.0, 1.0) for pair in pairs)
-    assert Choice(Pair(1e-2, 1e-5), tried).edges == ["lowest encoder rate"]
-    assert Choice(Pair(1e-1, 2e-5), tried).edges == ["highest head rate", "highest encoder rate"]
-    assert Choice(Pair(1e-2)).edges == []
+    assert RateChoice(Pair(1e-2, 1e-5), tried).edges == ["lowest encoder rate"]
+    assert RateChoice(Pair(1e-1, 2e-5), tried).edges == ["highest head rate", "highest encoder rate"]
+    assert RateChoice(Pair(1e-2)).edges == []

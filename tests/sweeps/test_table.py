@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.learning.rate_choice import UNKNOWN, Attempt, Choice, Pair
+from dlfa_adapters.learning.rate_choice import UNKNOWN, Attempt, Pair, RateChoice
 from dlfa_adapters.predict.predictions import Predicted, Predictions
 from dlfa_adapters.scores.compare import compare
 from dlfa_adapters.scores.translations import Drawn, Translations
@@ -30,7 +30,7 @@ def row(name, seed, right, layers=(), dev=(50.0, 60.0), **spec):
     languages = {x: [0.0, 100 * sum(right[x]) / sum(LENGTHS[x])] for x in LANGUAGES}
     fusion = "last" if name == "last" else "dlfa"
     spec = HeadSpec.of(name=name, seed=seed, fusion=fusion, fuse_layer=layers, **spec)
-    rates = Choice(Pair(0.01), TRIED) if name == "D_1" else Choice(Pair(0.01))
+    rates = RateChoice(Pair(0.01), TRIED) if name == "D_1" else RateChoice(Pair(0.01))
     return SweepRow(spec=spec, epoch=2, dev=list(dev), languages=languages, counts=counts, rates=rates)
 
 
@@ -69,7 +69,7 @@ def test_a_table_is_json_also_where_rates_are_not_known(result):
     ).to_dict()
     assert json.loads(json.dumps(whole, allow_nan=False)) == json.loads(json.dumps(whole))
     assert whole["lines"][0]["rates"] == {"head": None, "encoder": None, "tried": []}
-    assert Choice.from_dict(whole["lines"][0]["rates"]).to_dict() == UNKNOWN.to_dict()
+    assert RateChoice.from_dict(whole["lines"][0]["rates"]).to_dict() == UNKNOWN.to_dict()
 
 
 def test_means_and_spread_are_those_by_hand(table):

@@ -20,7 +20,7 @@ from dlfa_adapters.ground.errors import DataError
 
 _SAMPLE = 2000
 _BRACKET = re.compile(r"\{|\[\s*(\{|$)")
-NumberedRow = tuple[int, dict[str, Any]]
+RowOfLine = tuple[int, dict[str, Any]]
 """A line number from 1, and values by name in lower case."""
 
 
@@ -47,7 +47,7 @@ def is_csv(path: str | Path, lines: Sequence[str]) -> bool:
     return bare_name(path).suffix == ".csv" and (separator != "\t" or width == 1)
 
 
-def json_rows(lines: Sequence[str], notes: Notes) -> Iterator[NumberedRow]:
+def json_rows(lines: Sequence[str], notes: Notes) -> Iterator[RowOfLine]:
     """The objects of a JSON file, with an error for what is none."""
     first = next((line for line in lines if line.strip()), "")
     if not _is_object(first) and _begins_with_object("\n".join(lines)):
@@ -63,7 +63,7 @@ def json_rows(lines: Sequence[str], notes: Notes) -> Iterator[NumberedRow]:
             notes.drop("bad_row")
 
 
-def parquet_rows(path: str | Path) -> Iterator[NumberedRow]:
+def parquet_rows(path: str | Path) -> Iterator[RowOfLine]:
     """The rows of a Parquet file, numbered from 1, with class ids as names.
 
     Raises:
@@ -153,7 +153,7 @@ def _begins_with_object(text: str) -> bool:
         return False
 
 
-def _stream(text: str, notes: Notes) -> Iterator[NumberedRow]:
+def _stream(text: str, notes: Notes) -> Iterator[RowOfLine]:
     """The objects of an array, or one after the other."""
     if text.lstrip().startswith("["):
         try:

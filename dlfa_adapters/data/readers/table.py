@@ -14,7 +14,7 @@ from typing import Any
 
 from dlfa_adapters.data.readers.base import Example, Notes, Read, shown
 from dlfa_adapters.data.readers.containers import (
-    NumberedRow,
+    RowOfLine,
     csv_cells,
     is_csv,
     is_json,
@@ -122,7 +122,7 @@ def _placed(
     return records
 
 
-def _named(rows: Iterable[NumberedRow], notes: Notes, required: Sequence[str]) -> list[Record]:
+def _named(rows: Iterable[RowOfLine], notes: Notes, required: Sequence[str]) -> list[Record]:
     """Records from rows of named values."""
     records: list[Record] = []
     for number, row in rows:

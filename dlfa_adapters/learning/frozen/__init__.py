@@ -3,7 +3,7 @@
 from dlfa_adapters.encoders.compute import compute_states
 from dlfa_adapters.encoders.states import HiddenStates, States, StreamedStates
 from dlfa_adapters.learning.frozen.examples import OnStates, TaggedStates, encode_tagged
-from dlfa_adapters.learning.frozen.learn import Linear, Trial, learn_on_states, with_states
+from dlfa_adapters.learning.frozen.learn import Linear, RateTrial, learn_on_states, with_states
 from dlfa_adapters.learning.frozen.optimizer import Rate
 from dlfa_adapters.learning.frozen.plateau import Plateau
 from dlfa_adapters.learning.frozen.side_by_side import predict_heads, train_heads
@@ -18,11 +18,11 @@ __all__ = [
     "OnStates",
     "Plateau",
     "Rate",
+    "RateTrial",
     "States",
     "StreamedStates",
     "TaggedStates",
     "TrainedHead",
-    "Trial",
     "compute_states",
     "encode_tagged",
     "learn_on_states",

@@ -47,7 +47,7 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Trial:
+class RateTrial:
     """What came of a head at one rate or several.
 
     Attributes:
@@ -143,7 +143,7 @@ def learn_on_states(
     checkpoint: Path | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     on_epoch: OnEpoch | None = None,
-) -> list[Trial]:
+) -> list[RateTrial]:
     """Train heads on frozen states, each at one rate or several, of which source dev chooses.
 
     With `Linear` heads of one architecture share tensors, and learn at all rates at once. With `Plateau` they learn one
@@ -177,7 +177,7 @@ def learn_on_states(
         if not isinstance(train, OnStates) or not isinstance(dev, OnStates):
             raise ConfigError("Plateau takes training and dev data of with_states, whose rows a head of a model reads.")
         return [
-            Trial(schedule.train(head, each, train, dev, seed, checkpoint, on_progress, on_epoch), schedule.trial)
+            RateTrial(schedule.train(head, each, train, dev, seed, checkpoint, on_progress, on_epoch), schedule.trial)
             for head, each in zip(modules, tried, strict=True)
         ]
     specs = [head for head in heads if isinstance(head, HeadSpec)]
@@ -197,4 +197,4 @@ def learn_on_states(
             on_epoch=on_epoch,
         )
     )
-    return [Trial(list(islice(trained, len(each)))) for each in tried]
+    return [RateTrial(list(islice(trained, len(each)))) for each in tried]

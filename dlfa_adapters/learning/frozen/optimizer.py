@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dlfa_adapters.learning.frozen.stacks import Stack
+from dlfa_adapters.learning.frozen.stacks import HeadStack
 
 
 class Rate(NamedTuple):
@@ -36,7 +36,7 @@ class HeadsOptimizer:
         adamw: The optimiser of PyTorch, whose state a checkpoint keeps.
     """
 
-    def __init__(self, stacks: Sequence[Stack], rates: Sequence[Rate]) -> None:
+    def __init__(self, stacks: Sequence[HeadStack], rates: Sequence[Rate]) -> None:
         self._gradients: list[Tensor] = []
         groups: dict[Rate, list[Tensor]] = {}
         for stack in stacks:
@@ -72,7 +72,7 @@ class HeadsOptimizer:
         self.adamw.step()
 
 
-def _slices(stack: Stack, start: int, stop: int) -> list[Tensor]:
+def _slices(stack: HeadStack, start: int, stop: int) -> list[Tensor]:
     """The weights of some heads of a stack, with their gradients."""
     if stop - start == len(stack.members):
         return _learnt(stack)
@@ -85,5 +85,5 @@ def _slices(stack: Stack, start: int, stop: int) -> list[Tensor]:
     return found
 
 
-def _learnt(stack: Stack) -> list[Tensor]:
+def _learnt(stack: HeadStack) -> list[Tensor]:
     return [weight for weight in stack.parameters() if weight.requires_grad]

@@ -16,7 +16,7 @@ from dlfa_adapters.kinds.scorer import MakeScorer, Scorer
 from dlfa_adapters.learning.frozen.examples import TaggedStates
 from dlfa_adapters.learning.frozen.optimizer import HeadsOptimizer, Rate
 from dlfa_adapters.learning.frozen.stacked import FusionClassifier, HeadSpec, new_head
-from dlfa_adapters.learning.frozen.stacks import Stack, make_stacks
+from dlfa_adapters.learning.frozen.stacks import HeadStack, make_stacks
 from dlfa_adapters.learning.frozen.trained import Checkpoint, Epoch, TrainedHead
 
 logger = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ def train_heads(
 
 
 def _step(
-    stacks: Sequence[Stack], train: TaggedStates, indices: Sequence[int], gold: Tensor, optimizer: HeadsOptimizer
+    stacks: Sequence[HeadStack], train: TaggedStates, indices: Sequence[int], gold: Tensor, optimizer: HeadsOptimizer
 ) -> None:
     """The gradients of all heads, computed stack by stack, which need not be in memory together."""
     batch = train.batch(indices)
@@ -140,7 +140,7 @@ def _losses(logits: Tensor, gold: Tensor) -> Tensor:
 
 def _after_epoch(
     number: int,
-    stacks: Sequence[Stack],
+    stacks: Sequence[HeadStack],
     trained: Sequence[TrainedHead],
     dev: tuple[TaggedStates, Scorer, Tensor] | None,
     watch: Mapping[str, tuple[TaggedStates, Scorer]],
@@ -158,7 +158,11 @@ def _after_epoch(
                 logger.warning(_DIVERGED, stack.specs[i].name, stack.specs[i].seed, number)
 
             def record(
-                stack: Stack = stack, i: int = i, member: int = member, score: float | None = score, loss: float = loss
+                stack: HeadStack = stack,
+                i: int = i,
+                member: int = member,
+                score: float | None = score,
+                loss: float = loss,
             ) -> Epoch:
                 mine = {name: found[member].cpu() for name, found in counts.items()}
                 return Epoch(number, score or 0.0, stack.state_dict(i), mine, loss)
@@ -168,7 +172,9 @@ def _after_epoch(
                 trained[member].watched.setdefault(name, []).append(found[member])
 
 
-def _judge(stacks: Sequence[Stack], dev: TaggedStates, scorer: Scorer, gold: Tensor) -> tuple[list[float], list[float]]:
+def _judge(
+    stacks: Sequence[HeadStack], dev: TaggedStates, scorer: Scorer, gold: Tensor
+) -> tuple[list[float], list[float]]:
     """Score and mean loss of each head on dev."""
     sums = torch.zeros(sum(len(stack.members) for stack in stacks), device=gold.device)
     scores = scorer(_predict(stacks, dev, gold, sums))
@@ -198,7 +204,7 @@ def predict_heads(heads: Sequence[TrainedHead], data: TaggedStates, labels: Sequ
 
 @torch.no_grad()
 def _predict(
-    stacks: Sequence[Stack], data: TaggedStates, gold: Tensor | None = None, losses: Tensor | None = None
+    stacks: Sequence[HeadStack], data: TaggedStates, gold: Tensor | None = None, losses: Tensor | None = None
 ) -> Tensor:
     """Label ids for each head and each word of all sentences, in order: (heads, words).
 

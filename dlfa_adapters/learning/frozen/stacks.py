@@ -18,7 +18,7 @@ _BYTES = {"cpu": 2**27, "cuda": 2**31}  # of what a stack keeps for its backward
 _KEPT = 12  # float32 values of the width a token and head that are kept, about
 
 
-class Stack(ABC):
+class HeadStack(ABC):
     """Some heads, trained side by side.
 
     Attributes:
@@ -50,12 +50,12 @@ class Stack(ABC):
         """Parameters and buffers of one head under the names of `FusionClassifier`, copied to the CPU."""
 
 
-class StackedHeads(Stack):
+class StackedHeads(HeadStack):
     """Heads whose equations are written for all of them at once.
 
     Args:
         specs: Heads of equal architecture.
-        members: See `Stack`.
+        members: See `HeadStack`.
         heads: One module for each of them.
         num_layers: Number of blocks of the encoder.
         layers: Which states a batch has.
@@ -88,36 +88,36 @@ class StackedHeads(Stack):
         self._places = [c[:1].to(device) if same else c.to(device) for c, same in zip(places, shared, strict=True)]
 
     def __call__(self, batch: Batch, *, training: bool) -> Tensor:
-        """See `Stack`."""
+        """See `HeadStack`."""
         weights = replace(self.weights, training=training)
         states = [batch.states.index_select(0, places) for places in self._places]
         fused = self._fuse(weights.inside("fusion"), states, batch)
         return linear(weights.inside("classifier"), fused.index_select(2, batch.positions))
 
     def parameters(self) -> list[Tensor]:
-        """See `Stack`."""
+        """See `HeadStack`."""
         return list(self.weights.parameters.values())
 
     def buffers(self) -> list[Tensor]:
-        """See `Stack`."""
+        """See `HeadStack`."""
         return list(self.weights.buffers.values())
 
     def finite(self) -> list[bool]:
-        """See `Stack`."""
+        """See `HeadStack`."""
         return torch.stack([p.reshape(len(p), -1).isfinite().all(1) for p in self.parameters()]).all(0).tolist()
 
     def state_dict(self, head: int) -> dict[str, Tensor]:
-        """See `Stack`."""
+        """See `HeadStack`."""
         both = {**self.weights.parameters, **self.weights.buffers}
         return {name: tensor[head].detach().to("cpu", copy=True) for name, tensor in both.items()}
 
 
-class EachAlone(Stack):
+class EachAlone(HeadStack):
     """A head with a fusion that has no stacked form: an ordinary module.
 
     Args:
         spec: What it is.
-        member: See `Stack`.
+        member: See `HeadStack`.
         head: Its module.
         num_layers: Number of blocks of the encoder.
         layers: Which states a batch has.
@@ -130,25 +130,25 @@ class EachAlone(Stack):
         self._places = [layers.index(k) for k in spec.head.states(num_layers)]
 
     def __call__(self, batch: Batch, *, training: bool) -> Tensor:
-        """See `Stack`."""
+        """See `HeadStack`."""
         states, mask, positions = batch.padded()
         logits: Tensor = self.head.train(training)(states[self._places], mask, positions)
         return logits.T.unsqueeze(0)
 
     def parameters(self) -> list[Tensor]:
-        """See `Stack`."""
+        """See `HeadStack`."""
         return list(self.head.parameters())
 
     def buffers(self) -> list[Tensor]:
-        """See `Stack`."""
+        """See `HeadStack`."""
         return list(self.head.buffers())
 
     def finite(self) -> list[bool]:
-        """See `Stack`."""
+        """See `HeadStack`."""
         return [all(bool(p.isfinite().all()) for p in self.parameters())]
 
     def state_dict(self, head: int) -> dict[str, Tensor]:
-        """See `Stack`."""
+        """See `HeadStack`."""
         return {name: tensor.detach().to("cpu", copy=True) for name, tensor in self.head.state_dict().items()}
 
 
@@ -158,7 +158,7 @@ def make_stacks(
     layers: Sequence[int],
     tokens: int,
     order: Sequence[int] | None = None,
-) -> list[Stack]:
+) -> list[HeadStack]:
     """Heads of equal architecture together, as many as should train on so many tokens at once.
 
     Args:
@@ -180,7 +180,7 @@ def _stacks(
     num_layers: int,
     layers: Sequence[int],
     tokens: int,
-) -> Iterator[Stack]:
+) -> Iterator[HeadStack]:
     spec, head = heads[members[0]]
     if FUSIONS[spec.head.fusion].stacked(spec.head.fusion_options) is None:
         for member in members:

@@ -14,7 +14,7 @@ from dlfa_adapters.ground.running import Progress, is_main
 from dlfa_adapters.learning.ensemble.encoder import why_not_stackable
 from dlfa_adapters.learning.ensemble.training import TrainedMember
 from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.learning.rate_choice import Attempt, Choice, pairs
+from dlfa_adapters.learning.rate_choice import Attempt, RateChoice, pairs
 from dlfa_adapters.sweeps.attempts import Choices, Job
 from dlfa_adapters.sweeps.finetuned.ranks import Ranks, how_many_at_once, own_device
 from dlfa_adapters.sweeps.finetuned.work import Stage, Work
@@ -120,7 +120,7 @@ class _Attempts(Stage):
     def keep(self, number: int, member: TrainedMember) -> None:
         """See `Stage`."""
         job = self.jobs[number]
-        self.choices.keep_row(job, SweepRow.of(member, Choice(job.rates)))
+        self.choices.keep_row(job, SweepRow.of(member, RateChoice(job.rates)))
         self.choices.write(job, Attempt.of(member, job.rates))
 
     def diverged(self, number: int) -> None:
