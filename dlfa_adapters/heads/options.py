@@ -5,6 +5,7 @@ from typing import Any
 
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.schema import INNER_HEAD_TYPES
+from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.tasks import TASKS, get_task
 from dlfa_adapters.tasks.labels import check_id2label, label_names
 
@@ -28,11 +29,11 @@ def resolve_labels(
     if head_type is None:
         if task is None:
             raise ConfigError(_unknown(head_name, "head_type"))
-        head_type = task.kind
+        head_type = kind_named(task.kind).head_types[0]
     if head_type not in INNER_HEAD_TYPES:
         raise ConfigError(f"head_type must be one of {', '.join(INNER_HEAD_TYPES)}; got {head_type!r}.")
     names = check_id2label(id2label)
-    task = task if task is not None and task.kind == head_type else None
+    task = task if task is not None and kind_named(task.kind).head_types[0] == head_type else None
     count = num_choices if num_choices is not None else num_labels
     if num_choices is not None and head_type != "multiple_choice":
         raise ConfigError(

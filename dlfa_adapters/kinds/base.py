@@ -2,8 +2,7 @@
 
     kind = kind_of_task(task)
     inputs, gold = kind.inputs(dataset), kind.gold(dataset)
-    encoded = kind.encode(tokenizer, inputs, task.labels, max_length=128)
-    predictions = encoded.decode([(rows, logits)])
+    predictions = kind.encode(tokenizer, inputs, task.labels).decode([(rows, logits)])
     report = [metric.compute(predictions=predictions, references=gold) for metric in kind.metrics(task)]
 
 Nothing outside asks which kind it is. A kind is a subclass of `Kind` in a package of its own, and a call of
@@ -48,14 +47,16 @@ class Kind(KindOfData):
         shares_gold: Whether an item and its translation have the same gold.
         ids_beside: Whether the ids of items stand in a file beside the predictions.
         suffix: Of a file of predictions.
-        pipeline: What Transformers calls the pipeline.
-        auto_class: The class of Transformers that loads a model of this kind by name.
-        plain_class: The class of this library with a fusion on a plain encoder.
+        pipeline: What Transformers calls the pipeline; "" for none.
+        auto_class: The class of Transformers that loads a model of this kind by name; "" for none.
+        plain_class: The class of this library with a fusion on a plain encoder; "" for none.
         peft_task: What PEFT calls it.
         classifier_layers: Linear maps in the classifier of a plain model, as stock heads have them.
         pools_states: Whether a classifier reads one state of a text, and not that of every token.
         head_types: The heads of adapters that such tasks are learned with, the usual one first.
+        head_options: Options of the usual head, in a training.
         plain_heads: Those of them that a plain model can do, with what Transformers calls the problem, or None.
+        label_inputs: What a head calls the inputs that are labels.
         counts_items: Whether `items_in_loss` can tell them for these heads.
     """
 
@@ -69,14 +70,16 @@ class Kind(KindOfData):
     shares_gold: ClassVar[bool] = False
     ids_beside: ClassVar[bool] = False
     suffix: ClassVar[str]
-    pipeline: ClassVar[str]
-    auto_class: ClassVar[str]
-    plain_class: ClassVar[str]
-    peft_task: ClassVar[str]
+    pipeline: ClassVar[str] = ""
+    auto_class: ClassVar[str] = ""
+    plain_class: ClassVar[str] = ""
+    peft_task: ClassVar[str] = "FEATURE_EXTRACTION"
     classifier_layers: ClassVar[int] = 1
     pools_states: ClassVar[bool] = False
     head_types: ClassVar[tuple[str, ...]]
+    head_options: ClassVar[Mapping[str, Any]] = {}
     plain_heads: ClassVar[Mapping[str, str | None]] = {}
+    label_inputs: ClassVar[tuple[str, ...]] = ("labels",)
     counts_items: ClassVar[bool] = True
 
     # Tasks
@@ -128,11 +131,7 @@ class Kind(KindOfData):
         return Counter(self.labels_of(answers))
 
     def check_fit(self, languages: Sequence[Any], task: Task, source: str) -> None:
-        """Refuse data (`predict.predictions.Items`) that a task cannot be scored on, before a model is loaded.
-
-        Raises:
-            DataError: If so.
-        """
+        """Raise a DataError for data (`predict.predictions.Items`) that a task cannot be scored on."""
 
     # Models
 
@@ -168,9 +167,9 @@ class Kind(KindOfData):
         """
         raise NotImplementedError
 
-    @abstractmethod
     def usage(self, name: str) -> str:
         """A line of Python that makes a pipeline of a model, for its card."""
+        return f'model = pipeline("{self.pipeline}", model="{name}")'
 
     # Scores
 

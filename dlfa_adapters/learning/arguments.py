@@ -1,7 +1,7 @@
 """The options of a training as Trainer wants them: its arguments, and groups of parameters with rates of their own."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,13 @@ from dlfa_adapters.learning.settings import Settings, accumulation_steps
 
 
 def training_arguments(
-    settings: Settings, folder: Path, *, has_dev: bool, find_unused: bool, compile_model: bool = False
+    settings: Settings,
+    folder: Path,
+    *,
+    has_dev: bool,
+    find_unused: bool,
+    compile_model: bool = False,
+    label_names: Sequence[str] = ("labels",),
 ) -> Any:
     """The `TrainingArguments` of resolved settings.
 
@@ -22,6 +28,7 @@ def training_arguments(
         has_dev: Whether there are dev data, on which the best checkpoint is chosen.
         find_unused: Whether some parameters get no gradient.
         compile_model: Whether Trainer compiles the whole model.
+        label_names: The inputs of the model that are labels.
     """
     from transformers import TrainingArguments
 
@@ -60,7 +67,7 @@ def training_arguments(
         use_cpu=not gpu,
         dataloader_pin_memory=gpu,
         remove_unused_columns=False,
-        label_names=["labels"],
+        label_names=list(label_names),
         include_for_metrics=["loss"],
         logging_strategy="steps",
         logging_steps=50,

@@ -75,6 +75,9 @@ def prepare(
     dev_rows = load_dev(dev_source, source, task, language, reading)
     check_same_kind(rows, dev_rows)
     known = task_for(task, rows, labels)
+    kind = kind_of_task(known)
+    if tuning.on_states and not kind.label_a_unit:
+        kind.scorer()  # which says what to type
     loaded = load_encoder(model)
     encoder = loaded.describe()
     if settings.head.fuse_layer == AUTO:
@@ -86,10 +89,10 @@ def prepare(
     set_seed(settings.steps.seed)
     loaded.model.add_dlfa_head(
         known.name,
-        head_type=kind_of_task(known).head_types[0],
+        head_type=kind.head_types[0],
         id2label=known.id2label,
-        layers=1,
         overwrite_ok=True,
+        **kind.head_options,
         **settings.head.keywords(),
     )
     learner = tuning.prepare(loaded.model, known.name)
@@ -104,7 +107,7 @@ def prepare(
     plan = Plan(known, tuning, settings, loaded, learner, out, data, parameter_report(learner), choice=chosen)
     plan.taken = [*rows.taken, *(dev_rows.taken if dev_rows else ())]
     plan.steps = settings.steps.total(count)
-    items = f"{len(train.gold):,} {kind_of_task(known).texts}"
+    items = f"{len(train.gold):,} {kind.texts}"
     plan.notes += told(given, settings, count, items, plateau=plateau) + _notes(plan)
     plan.notes += data_notes(rows, dev_rows, known)
     if (out / "run.json").is_file():

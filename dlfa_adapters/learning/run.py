@@ -13,6 +13,7 @@ from dlfa_adapters.data.reading import Reading
 from dlfa_adapters.fusion import Fusion
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.running import Progress, is_main, wait_for_everyone, world_size
+from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.arguments import training_arguments
 from dlfa_adapters.learning.auto_layer import LayerChoice
 from dlfa_adapters.learning.early import check_training, default_source
@@ -213,9 +214,8 @@ def _steps(
             fusion.compile(dynamic=True)
     total = settings.steps.total(len(ready.train.rows))
     settings = with_evaluations(settings, len(ready.train.rows))
-    args = training_arguments(
-        settings, training.folder, has_dev=has_dev, find_unused=max(head.indices) < head.num_layers
-    )
+    unused, labels = max(head.indices) < head.num_layers, kind_of_task(plan.task).label_inputs
+    args = training_arguments(settings, training.folder, has_dev=has_dev, find_unused=unused, label_names=labels)
     checkpoint = last_checkpoint(training.folder, training.before is not None)
     state = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")) if checkpoint else TrainerState()
     report("Training", state.global_step, total)

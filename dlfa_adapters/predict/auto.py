@@ -81,7 +81,7 @@ class RunTokenizer(PreTrainedTokenizerFast):
 def register_runs() -> None:
     """Let the Auto classes load run folders; a second time changes nothing."""
     AutoConfig.register(RunConfig.model_type, RunConfig, exist_ok=True)
-    for kind in KINDS.values():
+    for kind in (kind for kind in KINDS.values() if kind.auto_class):
         auto = getattr(transformers, kind.auto_class)
         model = type(kind.auto_class.replace("AutoModel", "Run"), (_RunModel,), {"kind": kind.name})
         auto.register(RunConfig, model, exist_ok=True)

@@ -9,7 +9,7 @@ from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
 from dlfa_adapters.ground.errors import ConfigError, RunError, mend
 from dlfa_adapters.ground.folders import check_writable
 from dlfa_adapters.heads.saved_config import is_dlfa, read_head_config
-from dlfa_adapters.kinds import kind_named
+from dlfa_adapters.kinds import kind_named, kind_of_head
 from dlfa_adapters.runs.folder import Run, read_run
 from dlfa_adapters.tasks import KINDS, Task, get_task
 
@@ -114,10 +114,11 @@ def kind_of(run: Run) -> str:
         RunError: If the head does neither.
     """
     check_description(run)
-    kind = head_config(run)["inner_head_type"]
-    if kind not in KINDS:
-        raise RunError(f"The run {run.folder} has a head for {kind}; only {' and '.join(KINDS)} can be used here.")
-    return str(kind)
+    head_type = head_config(run)["inner_head_type"]
+    kind = kind_of_head(head_type)
+    if kind is None or kind.head_types[0] != head_type:
+        raise RunError(f"The run {run.folder} has a head for {head_type}; only {' and '.join(KINDS)} can be used here.")
+    return kind.name
 
 
 def head_config(run: Run) -> dict[str, Any]:

@@ -40,9 +40,8 @@ def to_plain(model: Any, head_name: str) -> DLFAPreTrainedModel:
     head = _head(model, head_name)
     kind = kind_of_head(head.inner_head_type)
     if kind is None or head.inner_head_type not in kind.plain_heads:
-        raise ConfigError(
-            f"Head {head_name!r} is for {head.inner_head_type}; there are plain models for {' and '.join(KINDS)}."
-        )
+        there = " and ".join(name for name, each in KINDS.items() if each.plain_heads)
+        raise ConfigError(f"Head {head_name!r} is for {head.inner_head_type}; there are plain models for {there}.")
     _refuse_adapters(model)
     options = head.config
     labels = {id_: name for name, id_ in (options.get("label2id") or {}).items()}

@@ -29,7 +29,7 @@ class Classification(Kind):
     pipeline, peft_task = "text-classification", "SEQ_CLS"
     auto_class, plain_class = "AutoModelForSequenceClassification", "DLFAForSequenceClassification"
     classifier_layers, pools_states = 2, True
-    head_types = ("classification", _SEVERAL, _CHOICE)
+    head_types, head_options = ("classification", _SEVERAL, _CHOICE), MappingProxyType({"layers": 1})
     plain_heads = MappingProxyType(
         {"classification": "single_label_classification", _SEVERAL: "multi_label_classification"}
     )

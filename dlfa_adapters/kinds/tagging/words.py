@@ -30,6 +30,7 @@ class Tagging(Kind):
     pipeline, peft_task = "token-classification", "TOKEN_CLS"
     auto_class, plain_class = "AutoModelForTokenClassification", "DLFAForTokenClassification"
     head_types, plain_heads = ("tagging",), MappingProxyType({"tagging": None})
+    head_options = MappingProxyType({"layers": 1})
 
     def metrics_of(self, labels: Iterable[str]) -> tuple[str, ...]:
         """Spans can be counted where all tags are of spans."""
