@@ -32,7 +32,7 @@ from transformers.utils import logging
 from dlfa_adapters.data.readers import read_file
 from dlfa_adapters.encoders import load_offline_encoder
 from dlfa_adapters.kinds.tagging.tagger import Tagger
-from dlfa_adapters.predict.fast import cast
+from dlfa_adapters.predict.forms import cast
 from dlfa_adapters.tasks import NER
 
 Sentences = list[list[str]]

@@ -28,7 +28,7 @@ from measuring import Times, as_ratio, finish, in_turn, machine, milliseconds, r
 from transformers import BertConfig, BertForTokenClassification, BertModel
 
 from dlfa_adapters import DLFAForTokenClassification
-from dlfa_adapters.predict.fast import cast
+from dlfa_adapters.predict.forms import cast
 
 SHAPES = {"12x384": (384, 1536), "12x768": (768, 3072)}
 LABELS = 7

@@ -53,8 +53,7 @@ def compare(
 
     `dlfa compare runs/ner-last runs/ner-4 runs/ner-8 --data samples:ner`
     """
-    from dlfa_adapters.data.places import check_source
-    from dlfa_adapters.data.reading import Reading
+    from dlfa_adapters.data.reading import Reading, check_source
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import read_run

@@ -59,8 +59,7 @@ def evaluate(
 
     `dlfa evaluate runs/ner-stack -d samples:ner --language-adapter de=adapters/de --language-adapter ru=adapters/ru`
     """
-    from dlfa_adapters.data.places import check_source
-    from dlfa_adapters.data.reading import Reading
+    from dlfa_adapters.data.reading import Reading, check_source
     from dlfa_adapters.predict.load import check_has_language, check_precision, task_of
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import loading, progress_bars, typed

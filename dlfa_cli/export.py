@@ -23,7 +23,7 @@ def export(
 
     `dlfa export runs/ner-stack onnx-sw/ner.onnx --language-adapter adapters/sw`
     """
-    from dlfa_adapters.export.place import check_extra, check_place
+    from dlfa_adapters.export.files import check_extra, check_place
     from dlfa_adapters.predict.load import check_has_language, kind_of
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import loading, progress_bars
@@ -62,7 +62,7 @@ def convert(
     kind_of(read := read_run(run))
     check_new(out)
     with loading("Loading the model"):
-        from dlfa_adapters.predict.plain import convert_run
+        from dlfa_adapters.predict.forms import convert_run
 
         folder = convert_run(read, out)
     task = kind_named(kind_of(read)).pipeline

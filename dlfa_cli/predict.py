@@ -70,7 +70,7 @@ def predict(
     kind = kind_of_task(task)
     inputs = kind.read_lines(texts, language, takes_pairs(read))
     with loading("Loading the model"):
-        from dlfa_adapters.predict.fast import load_fast
+        from dlfa_adapters.predict.forms import load_fast
 
         model: Any = load_fast(read, language_adapter, precision=precision, compile=compile)
     with _counted(kind.verb, len(texts)) as step:

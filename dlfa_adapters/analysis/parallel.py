@@ -19,7 +19,7 @@ from dlfa_adapters.data.pairs import encode_texts
 from dlfa_adapters.data.pairs import read_parallel as read_parallel
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.errors import DataError
-from dlfa_adapters.predict.fast import load_fast
+from dlfa_adapters.predict.forms import load_fast
 from dlfa_adapters.predict.load import head_config
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.scores.resample import RESAMPLES, generator, resampled_sums

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters.data.layout import LANGUAGE_NAMES
 from dlfa_adapters.data.readers.base import Example, Notes, Sentence
-from dlfa_adapters.data.readers.pawsx import flaw_of
+from dlfa_adapters.data.readers.labelled_text import flaw_of
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.ground.reach import cached_datasets_only, hub_answers, no_answer
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from dlfa_adapters.data.readers.base import Example, Notes, Sentence
 from dlfa_adapters.data.readers.containers import name_classes
-from dlfa_adapters.data.readers.pawsx import flaw_of
+from dlfa_adapters.data.readers.labelled_text import flaw_of
 from dlfa_adapters.data.readers.values import (
     FIELD_OF,
     BadValue,

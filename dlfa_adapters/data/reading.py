@@ -1,12 +1,88 @@
-"""How files are to be read, where it is not left to them: the same options for all that reads."""
+"""What is said of data and encoders: where they are, looked at before anything is loaded, and how files are read."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from dlfa_adapters.data.readers import READERS
 from dlfa_adapters.data.readers.roles import Column
-from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError, DataError
+
+SAMPLES = {"ner": "columns", "pos": "columns", "nli": "xnli", "pawsx": "pawsx"}
+"""The sample corpora, and the format of each."""
+
+
+def check_source(source: str | Path | Iterable[Any], split: str = "test", format: str | None = None) -> None:
+    """Refuse a place where no data can be: see `data.sources.load_source` for what can be given.
+
+    Raises:
+        ConfigError: There is no such format.
+        DataError: There is no such split, file, sample, or corpus on the hub.
+    """
+    if split not in ("train", "dev", "test"):
+        raise DataError(f"expected the split train, dev or test, but got {split!r}")
+    if format is not None and format not in READERS:
+        raise ConfigError(f"expected a format among {', '.join(READERS)}, but got {format!r}")
+    if not isinstance(source, str | Path):
+        return
+    kind, _, name = str(source).partition(":")
+    if kind == "hub":
+        check_hub(name)
+    if kind == "samples" and name not in SAMPLES:
+        raise DataError(f"expected samples:{', samples:'.join(SAMPLES)}, but got {str(source)!r}")
+    if not str(source):
+        raise DataError("expected a file, a folder, samples:NAME or hub:NAME, but the source is empty")
+    if kind not in ("samples", "hub"):
+        check_there(source)
+
+
+def each_place(source: Any) -> list[Any]:
+    """The places of a source: itself, or those that it has by language."""
+    return list(source.values()) if isinstance(source, Mapping) else [source]
+
+
+def sample_files(name: str, split: str) -> dict[str, Path]:
+    """The files of a split of a sample corpus, by language."""
+    folder = Path(str(files("dlfa_adapters"))) / "data" / "samples" / name
+    return {path.stem.removeprefix(f"{split}-"): path for path in sorted(folder.glob(f"{split}-*.tsv"))}
+
+
+def check_hub(name: str) -> None:
+    """Refuse a data set of the hub that is not known here.
+
+    Raises:
+        DataError: Naming those that are.
+    """
+    from dlfa_adapters.data.hub import HUB
+
+    if name not in HUB:
+        raise DataError(f"expected a hub data set among {', '.join(HUB)}, but got {name!r}")
+
+
+def check_there(path: str | Path) -> None:
+    """Refuse a file or folder that is not there.
+
+    Raises:
+        DataError: If so.
+    """
+    if not Path(path).exists():
+        raise DataError(f"{path}: expected a file or a folder, but there is none of this name")
+
+
+def check_encoder_name(name: str) -> None:
+    """Refuse an encoder that is named by a path where nothing is; a name on the hub is only known when it answers.
+
+    Raises:
+        ConfigError: If so.
+    """
+    is_path = name.startswith(("/", ".", "~")) or name.count("/") > 1 or "\\" in name or not name
+    if is_path and not (name and Path(name).exists()):
+        raise ConfigError(
+            f"The encoder {name!r} cannot be loaded (there is no such folder); give a folder, a name on a hub that can "
+            "be reached, or 'offline' for the one from the package index."
+        )
 
 
 def is_file(source: object) -> bool:

@@ -1,13 +1,15 @@
-"""What stands beside an ONNX file, so that it can be used without this library."""
+"""What stands beside an ONNX file, so that it can be used without this library; and what an export needs."""
 
 import json
 import re
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.data.backend import plain_backend
-from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
+from dlfa_adapters.ground.folders import check_writable
 
 FORMAT = 1
 PACKAGE = "dlfa_onnx"
@@ -69,3 +71,25 @@ def _told(file: Path) -> dict[str, Any]:
 def _standalone(source: str) -> str:
     """The source of a module of ours as one of the package that is written."""
     return re.sub(r"\bdlfa_adapters(\.data|\.ground)?\b(?=\.\w+ import)", PACKAGE, source)
+
+
+def check_extra() -> None:
+    """Refuse to export without the packages of the extra `onnx`.
+
+    Raises:
+        MissingExtraError: Naming them.
+    """
+    missing = [name for name in ("onnx", "onnxruntime") if find_spec(name) is None]
+    if missing:
+        raise MissingExtraError(f"dlfa export needs {' and '.join(missing)}; type: pip install 'dlfa-adapters[onnx]'.")
+
+
+def check_place(out: Path) -> None:
+    """Refuse a place where no ONNX file can be.
+
+    Raises:
+        ConfigError: Naming it.
+    """
+    check_writable(out)
+    if out.suffix != ".onnx" or out.is_dir():
+        raise ConfigError(f"The file must be called something.onnx, got {out}; type e.g. onnx/ner.onnx.")

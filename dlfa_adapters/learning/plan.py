@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.data.assemble import Loaded, join_loaded
-from dlfa_adapters.data.places import each_place
-from dlfa_adapters.data.reading import AS_FOUND, Reading
+from dlfa_adapters.data.reading import AS_FOUND, Reading, each_place
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.encoders import Encoder
 from dlfa_adapters.ground.errors import ConfigError, DataError

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from transformers import TrainerState
 
-from dlfa_adapters.data.places import each_place
-from dlfa_adapters.data.reading import Reading
+from dlfa_adapters.data.reading import Reading, each_place
 from dlfa_adapters.fusion import Fusion
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.running import Progress, is_main, wait_for_everyone, world_size

@@ -40,8 +40,8 @@ class _RunModel(PreTrainedModel):
             RunError: See `load_run`; also if the run is for the other kind of task.
             ConfigError: If there is a `device_map`.
         """
+        from dlfa_adapters.predict.forms import plain_model
         from dlfa_adapters.predict.load import kind_of, load_run, takes_pairs
-        from dlfa_adapters.predict.plain import plain_model
         from dlfa_adapters.runs import read_run
 
         if device_map is not None:

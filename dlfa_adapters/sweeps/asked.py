@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.places import check_source
+from dlfa_adapters.data.reading import check_source
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.folders import check_writable
 from dlfa_adapters.ground.packages import check_matplotlib

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.places import each_place
-from dlfa_adapters.data.reading import Reading
+from dlfa_adapters.data.reading import Reading, each_place
 from dlfa_adapters.encoders.cache import DEFAULT_BUDGET
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.ground.packages import check_matplotlib

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dlfa_adapters.data.places import check_encoder_name
+from dlfa_adapters.data.reading import check_encoder_name
 from dlfa_adapters.fusion import CLASSIFIERS
 from dlfa_adapters.fusion.aif import BRANCHES
 from dlfa_adapters.fusion.norm import NORMS

@@ -151,6 +151,6 @@ def test_refusals(tmp_path, monkeypatch):
         export_onnx("run", tmp_path / "model")
     with pytest.raises(RunError, match="no run folder"):
         export_onnx(tmp_path / "run", tmp_path / "model.onnx")
-    monkeypatch.setattr("dlfa_adapters.export.place.find_spec", lambda name: None)
+    monkeypatch.setattr("dlfa_adapters.export.files.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'dlfa-adapters\[onnx\]'"):
         export_onnx("run", tmp_path / "model.onnx")

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 import dlfa_adapters  # noqa: F401
 from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError
 from dlfa_adapters.models import DLFAForSequenceClassification, DLFAForTokenClassification
+from dlfa_adapters.predict.forms import convert_run, plain_model
 from dlfa_adapters.predict.load import load_run
-from dlfa_adapters.predict.plain import convert_run, plain_model
 from dlfa_cli.main import app
 
 TUNINGS = {

@@ -8,7 +8,7 @@ import torch
 
 import dlfa_adapters.learning.run as run_module
 import dlfa_adapters.learning.trainer as trainer_module
-from dlfa_adapters.data.sampler import SameLengthSampler
+from dlfa_adapters.data.batching import SameLengthSampler
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.learning import train
 from dlfa_adapters.learning.safeguards import NotFiniteError

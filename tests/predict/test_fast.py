@@ -9,7 +9,7 @@ from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds.encoded import Encoded
 from dlfa_adapters.kinds.predictor import batch_logits
 from dlfa_adapters.learning import train
-from dlfa_adapters.predict.fast import cast, load_fast
+from dlfa_adapters.predict.forms import cast, load_fast
 from dlfa_adapters.predict.load import load_run
 
 SENTENCES = [["Anna", "met", "Bob"], [], ["Rome"] * 70, ["far"], ["New", "York", "is", "far"]]

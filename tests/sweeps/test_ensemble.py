@@ -6,7 +6,7 @@ from finetuned_data import DEV, NER, OPTIONS, SPECS, prepared, still_folder
 from safetensors.torch import load_file
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dlfa_adapters.data.sampler import SameLengthSampler
+from dlfa_adapters.data.batching import SameLengthSampler
 from dlfa_adapters.kinds.tagging.tagger import Tagger
 from dlfa_adapters.learning import train
 from dlfa_adapters.learning.ensemble.data import DeviceRows, Questions, in_precision

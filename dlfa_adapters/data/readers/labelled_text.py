@@ -1,7 +1,19 @@
-"""Labelled texts for any classification: tsv, CSV, JSON or Parquet, or texts and labels in two files.
+"""Texts and pairs of texts with a label each: tsv, CSV, JSON or Parquet, or texts and labels in two files.
 
-`text TAB label` and `label TAB text` are told apart by their contents. Two files are XLM-T's way: `train_text.txt` and
-`train_labels.txt`, line by line.
+`text TAB label` and `label TAB text` are told apart by their contents. Two files are XLM-T's way: `train_text.txt`
+and `train_labels.txt`, line by line. Three data sets are read as published and as XTREME's script leaves them
+(without a header, and without labels in test files):
+
+SIB-200 (Adelani et al. 2024, arXiv 2309.07445): sentences of FLORES-200 with one of seven topics, a header `index_id
+category text`; sentences are parallel across languages by `index_id`.
+
+XNLI and MultiNLI (Conneau et al. 2018, arXiv 1809.05053): premise, hypothesis, and one of three labels, in columns of
+any order under a header. The training file spells one label `contradictory` and the test files `contradiction`: one
+class. `-` means that the annotators did not agree: left out.
+
+PAWS-X (Yang et al. 2019, arXiv 1908.11828): two sentences, and 1 where they are paraphrases. Some rows are no pairs:
+a sentence that is only "NS" (not a sentence), or blank. They are marked, not dropped, so that row order and ids stay
+the same in all languages and a test keeps its official size; training leaves them out.
 """
 
 from collections.abc import Sequence
@@ -9,7 +21,7 @@ from pathlib import Path
 
 from dlfa_adapters.data.readers.base import Example, Notes, Read
 from dlfa_adapters.data.readers.lines import read_lines
-from dlfa_adapters.data.readers.table import finish_table, read_records, to_examples
+from dlfa_adapters.data.readers.table import finish_table, read_records, to_examples, undo_csv_quotes
 
 TEXT_END, LABELS_END = "_text.txt", "_labels.txt"
 
@@ -80,3 +92,99 @@ def _two_files(path: str | Path, texts: Sequence[str], labels_path: Path, notes:
         for index, (text, label) in enumerate(zip(texts, labels, strict=False))
     ]
     return finish_table(items, "labelled", path, notes)
+
+
+_SIB200_ORDERS = {3: ("id", "label", "text")}
+
+
+def read_sib200(path: str | Path, *, strict: bool = True) -> Read[Example]:
+    """Read a SIB-200 file.
+
+    Args:
+        path: The file.
+        strict: Whether the first bad row raises.
+
+    Returns:
+        The sentences with their topics; `id` is `index_id`.
+
+    Raises:
+        DataError: The file cannot be read, lacks a column, or (when strict) has a bad row.
+    """
+    notes = Notes(path, strict)
+    records = read_records(path, notes, _SIB200_ORDERS, required=("text", "label", "id"))
+    return finish_table(to_examples(records), "sib200", path, notes)
+
+
+LABEL_SPELLINGS = {"contradictory": "contradiction"}
+_XNLI_ORDERS = {2: ("text", "text_pair"), 3: ("text", "text_pair", "label")}
+
+
+def read_xnli(path: str | Path, *, strict: bool = True) -> Read[Example]:
+    """Read an NLI file.
+
+    Args:
+        path: The file.
+        strict: Whether the first bad row raises.
+
+    Returns:
+        The pairs. Rows with the label `-` are counted in `dropped` as `no_gold_label`; ids are row numbers counted
+        before that, so they stay aligned across languages. An unknown label is kept as it is.
+
+    Raises:
+        DataError: The file cannot be read, lacks a column, or (when strict) has a bad row.
+    """
+    notes = Notes(path, strict)
+    records = read_records(path, notes, _XNLI_ORDERS, required=("text", "text_pair"))
+    undo_csv_quotes(records, notes)
+    items = []
+    for example in to_examples(records):
+        if example.label == "-":
+            notes.drop("no_gold_label")
+            continue
+        example.label = LABEL_SPELLINGS.get(example.label or "", example.label)
+        items.append(example)
+    return finish_table(items, "xnli", path, notes)
+
+
+PLACEHOLDER = "NS"
+_PAWSX_ORDERS = {
+    2: ("text", "text_pair"),
+    3: ("text", "text_pair", "label"),
+    4: ("id", "text", "text_pair", "label"),
+}
+
+
+def flaw_of(text: str, text_pair: str) -> str | None:
+    """`placeholder` or `blank` where a pair is none; a sentence that merely begins with NS is a sentence."""
+    sides = (text.strip(), text_pair.strip())
+    if PLACEHOLDER in sides:
+        return "placeholder"
+    return "blank" if "" in sides else None
+
+
+def read_pawsx(path: str | Path, *, strict: bool = True) -> Read[Example]:
+    """Read a PAWS-X file.
+
+    Args:
+        path: The file.
+        strict: Whether the first bad row raises.
+
+    Returns:
+        The pairs, the flawed ones marked in `flaw` and noted with their number.
+
+    Raises:
+        DataError: The file cannot be read, lacks a column, or (when strict) has a bad row.
+    """
+    notes = Notes(path, strict)
+    records = read_records(path, notes, _PAWSX_ORDERS, required=("text", "text_pair"))
+    undo_csv_quotes(records, notes)
+    items = to_examples(records)
+    lines: dict[str, list[int]] = {}
+    for example in items:
+        example.flaw = flaw_of(example.text, example.text_pair or "")
+        if example.flaw:
+            lines.setdefault(example.flaw, []).append(example.line)
+    for flaw, where in lines.items():
+        meaning = 'is only "NS"' if flaw == "placeholder" else "is blank"
+        notes.warn(where[0], flaw, f"{len(where)} rows have a sentence that {meaning}; training leaves them out")
+    return finish_table(items, "pawsx", path, notes)

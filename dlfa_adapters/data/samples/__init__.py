@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dlfa_adapters.data.places import SAMPLES, sample_files
+from dlfa_adapters.data.reading import SAMPLES, sample_files
 from dlfa_adapters.ground.errors import ConfigError
 
 SAMPLE_TASKS = {"ner": "ner", "pos": "pos", "xnli": "nli", "pawsx": "pawsx"}

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters.data.readers.base import Example, Notes
-from dlfa_adapters.data.readers.xnli import LABEL_SPELLINGS
+from dlfa_adapters.data.readers.labelled_text import LABEL_SPELLINGS
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.kinds.base import Kind
 from dlfa_adapters.tasks import SENTIMENT, XNLI, Task, classification_task, get_task

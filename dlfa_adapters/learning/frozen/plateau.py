@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from transformers import set_seed
 
-from dlfa_adapters.data.sampler import SameLengthSampler
+from dlfa_adapters.data.batching import SameLengthSampler
 from dlfa_adapters.heads import DLFAHead
 from dlfa_adapters.learning.frozen.examples import OnStates
 from dlfa_adapters.learning.frozen.optimizer import Rate

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from dlfa_adapters.data.sampler import SameLengthSampler
+from dlfa_adapters.data.batching import SameLengthSampler
 from dlfa_adapters.fusion import FUSIONS, Fusion, register_fusion
 from dlfa_adapters.kinds.scorer import Accuracy as accuracy
 from dlfa_adapters.learning.frozen import HeadSpec, predict_heads, train_heads
