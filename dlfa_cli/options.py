@@ -33,22 +33,41 @@ GradientCheckpointing = Annotated[
 Compile = Annotated[
     bool, typer.Option("--compile", help="torch.compile: of the fusion alone.", rich_help_panel=MACHINE)
 ]
-States = Annotated[
-    str | None,
-    typer.Option(
-        help="Blocks that do not change run once (cached) or in every epoch (through); default: where there is room.",
-        rich_help_panel=MACHINE,
-    ),
-]
 ReportTo = Annotated[str, typer.Option(help="none, tensorboard, wandb.", rich_help_panel=MACHINE)]
 
 
 class Command(TyperCommand):
-    """A command that refuses a second value where one alone would be used: the last one would silently win."""
+    """A command that refuses a second value where one alone would be used: the last one would silently win.
+
+    A command that is marked by `generated.with_options` has the library's options as well.
+    """
+
+    _options: list[Any] | None = None
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The options and arguments."""
-        return _without_types_of_flags(super().get_params(ctx))
+        params = _without_types_of_flags(super().get_params(ctx))
+        if (options := self._generated()) is None:
+            return params
+        at = next((i for i, each in enumerate(params) if getattr(each, "rich_help_panel", None) == READING), -1)
+        return [*params[:at], *_without_types_of_flags(options), *params[at:]]
+
+    def _generated(self) -> list[Any] | None:
+        """Options that are read off the library, once; None where the command has none."""
+        generated = getattr(self.callback, "generated", None)
+        if generated is not None and self._options is None:
+            from dlfa_cli.generated import click_options
+
+            self._options = click_options(generated)
+        return self._options
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; see `click.Command.invoke`."""
+        if (generated := getattr(self.callback, "generated", None)) is not None:
+            from dlfa_cli.generated import take_options
+
+            take_options(ctx, generated)
+        return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; see `click.Command.parse_args`.

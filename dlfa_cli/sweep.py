@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dlfa_cli.evaluate import language_list
-from dlfa_cli.options import Format, TagColumn, WordColumn, rates, sources
+from dlfa_cli.generated import HEAD, MACHINE, given_options, with_options
+from dlfa_cli.options import Format, TagColumn, WordColumn, sources
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from dlfa_adapters.sweeps import Prepared, Sweep
 
-_HEADS, _DATA, _STEPS, _MACHINE = "Heads", "Data", "Steps", "Machine"
+_DATA = "Data"
 
 
+@with_options("FROZEN_SWEEP", "FINETUNED_SWEEP", without=("seed",))
 def sweep(
+    context: typer.Context,
     task: Annotated[
         str, typer.Argument(help="ner, pos, xnli, pawsx, topic, sentiment; or any name, with the labels of the data.")
     ],
@@ -61,56 +64,24 @@ def sweep(
     restart: Annotated[bool, typer.Option("--restart", help="Replace another sweep in the folder.")] = False,
     layers: Annotated[
         str | None,
-        typer.Option("--layers", "-k", help="Which D_k, e.g. 4-9 or 1,7; default: all.", rich_help_panel=_HEADS),
+        typer.Option("--layers", "-k", help="Which D_k, e.g. 4-9 or 1,7; default: all.", rich_help_panel=HEAD),
     ] = None,
     extra: Annotated[
         str | None,
         typer.Option(
             "--with",
             help="Besides, e.g. gates,branches:7,nested:10-7-4: gates, branches, norms, init, reductions, nested, "
-            "layers, mix, concat, controls.",
-            rich_help_panel=_HEADS,
+            "layers, mix, concat, controls; or any fusion and values of its options, e.g. dlfa.reduction=2/8.",
+            rich_help_panel=HEAD,
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Seeds of each head.", rich_help_panel=_HEADS)] = 3,
-    seed: Annotated[int, typer.Option(help="The first seed.", rich_help_panel=_HEADS)] = 0,
-    gate: Annotated[
-        str | None, typer.Option(help="product, or attention (features: the default).", rich_help_panel=_HEADS)
-    ] = None,
-    reduction: Annotated[
-        float, typer.Option(help="Inner width of the fusion: the encoder's by this.", rich_help_panel=_HEADS)
-    ] = 4,
-    epochs: Annotated[int | None, typer.Option(help="Passes over the data.", rich_help_panel=_STEPS)] = None,
-    within: Annotated[
-        float,
-        typer.Option(
-            help="Keep the first epoch within so many points of the best on source dev; 0: the best.",
-            rich_help_panel=_STEPS,
-        ),
-    ] = 0.0,
-    lr: Annotated[
-        str | None, typer.Option(help="Learning rate of the encoder, or several to try.", rich_help_panel=_STEPS)
-    ] = None,
-    head_lr: Annotated[
-        str | None,
-        typer.Option(
-            help="Rate of the head: one, or several, e.g. 1e-3,1e-2, of which dev takes the best for each.",
-            rich_help_panel=_STEPS,
-        ),
-    ] = None,
-    batch_size: Annotated[int, typer.Option(help="Items in a step.", rich_help_panel=_STEPS)] = 32,
-    max_length: Annotated[int, typer.Option(help="Pieces in a window or text.", rich_help_panel=_STEPS)] = 128,
-    context: Annotated[
-        int, typer.Option(help="Pieces that windows of a long sentence share.", rich_help_panel=_STEPS)
-    ] = 64,
+    seeds: Annotated[int, typer.Option(help="Seeds of each head.", rich_help_panel=HEAD)] = 3,
+    seed: Annotated[int, typer.Option(help="The first seed.", rich_help_panel=HEAD)] = 0,
     state_budget: Annotated[
-        str, typer.Option(help="Most disk for hidden states; beyond it they are not kept.", rich_help_panel=_MACHINE)
+        str, typer.Option(help="Most disk for hidden states; beyond it they are not kept.", rich_help_panel=MACHINE)
     ] = "20GB",
     at_once: Annotated[
-        int | None, typer.Option(help="Fine-tuned models side by side; default: as fit.", rich_help_panel=_MACHINE)
-    ] = None,
-    precision: Annotated[
-        str | None, typer.Option(help="Numbers to fine-tune in: bf16, fp16, fp32.", rich_help_panel=_MACHINE)
+        int | None, typer.Option(help="Fine-tuned models side by side; default: as fit.", rich_help_panel=MACHINE)
     ] = None,
     format: Format = None,
     word_column: WordColumn = None,
@@ -140,11 +111,8 @@ def sweep(
         "target_data": target_source, "split": split,
         "languages": language_list(languages), "limit": limit, "language": language,
         "labels": labels, "model": model, "tuning": tuning, "out": out, "restart": restart,
-        "extra": extra.split(",") if extra else (), "seeds": seeds, "seed": seed, "gate": gate,
-        "reduction": reduction, "epochs": epochs, "within": within,
-        "learning_rate": rates(lr, "--lr"), "head_learning_rate": rates(head_lr, "--head-lr"),
-        "batch_size": batch_size, "max_length": max_length, "context": context, "at_once": at_once,
-        "precision": precision, "plots": plots,
+        "extra": extra.split(",") if extra else (), "seeds": seeds, "seed": seed, **given_options(context),
+        "at_once": at_once, "plots": plots,
         "format": format, "word_column": word_column, "tag_column": tag_column,
     }  # fmt: skip
     done = _run(task, layers, state_budget, given)

@@ -6,29 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlfa_cli.options import (
-    MACHINE,
-    Compile,
-    Format,
-    GradientCheckpointing,
-    Precision,
-    ReportTo,
-    States,
-    TagColumn,
-    WordColumn,
-    rates,
-    sources,
-)
+from dlfa_cli.generated import given_options, with_options
+from dlfa_cli.options import Format, TagColumn, WordColumn, sources
 
 if TYPE_CHECKING:
     from dlfa_adapters.learning import Plan
     from dlfa_adapters.runs import Run
 
-_HEAD, _STEPS = "Head", "Steps"
 
-
+@with_options("TRAINER", "LINEAR_ON_STATES", "LSTM_ON_STATES")
 def train(
-    context_of_call: typer.Context,
+    context: typer.Context,
     task: Annotated[
         str | None,
         typer.Argument(help="ner, pos, xnli, pawsx, topic, sentiment; or any name, with the labels of the data."),
@@ -64,87 +52,6 @@ def train(
     resume: Annotated[
         Path | None, typer.Option(help="Go on with the training of this run folder that was cut short.")
     ] = None,
-    fuse_layer: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fuse-layer", "-k", help="Layer to fuse, several times for several; auto: chosen.", rich_help_panel=_HEAD
-        ),
-    ] = None,
-    parallel: Annotated[
-        str | None,
-        typer.Option(help="For -k auto: a file of sentences, TAB, translations, to choose by.", rich_help_panel=_HEAD),
-    ] = None,
-    target_text: Annotated[
-        str | None,
-        typer.Option(help="For -k auto: a file of text in a target language, to choose by.", rich_help_panel=_HEAD),
-    ] = None,
-    fusion: Annotated[str, typer.Option(help="dlfa, last, layer, scalar_mix, concat.", rich_help_panel=_HEAD)] = "dlfa",
-    gate: Annotated[
-        str | None, typer.Option(help="product, or attention (features: the default).", rich_help_panel=_HEAD)
-    ] = None,
-    branches: Annotated[str, typer.Option(help="both, global, local.", rich_help_panel=_HEAD)] = "both",
-    norm: Annotated[str, typer.Option(help="batch, layer, none.", rich_help_panel=_HEAD)] = "batch",
-    init: Annotated[str, typer.Option(help="kaiming, identity.", rich_help_panel=_HEAD)] = "kaiming",
-    reduction: Annotated[
-        float, typer.Option(help="The inner width is that of the encoder divided by this.", rich_help_panel=_HEAD)
-    ] = 4,
-    pooling: Annotated[
-        str, typer.Option(help="Piece that carries a word's label: first, last, mean.", rich_help_panel=_HEAD)
-    ] = "first",
-    classifier: Annotated[
-        str, typer.Option(help="linear, or bilstm: a two-layer LSTM above the fusion.", rich_help_panel=_HEAD)
-    ] = "linear",
-    lstm_hidden: Annotated[int, typer.Option(help="bilstm: units in each direction.", rich_help_panel=_HEAD)] = 256,
-    lstm_dropout: Annotated[float, typer.Option(help="bilstm: dropout between layers.", rich_help_panel=_HEAD)] = 0.1,
-    epochs: Annotated[
-        int | None, typer.Option(help="Passes over the data; default: the tuning's.", rich_help_panel=_STEPS)
-    ] = None,
-    min_steps: Annotated[
-        int | None,
-        typer.Option(help="Small data get at least so many; default: 500, 0 with --epochs.", rich_help_panel=_STEPS),
-    ] = None,
-    max_steps: Annotated[int, typer.Option(help="Stop after so many steps.", rich_help_panel=_STEPS)] = -1,
-    lr: Annotated[
-        float | None, typer.Option(help="Learning rate; default: the tuning's.", rich_help_panel=_STEPS)
-    ] = None,
-    head_lr: Annotated[
-        str | None,
-        typer.Option(
-            help="Rate of the head; features: or several to try, e.g. 1e-3,1e-2, of which dev takes the best.",
-            rich_help_panel=_STEPS,
-        ),
-    ] = None,
-    batch_size: Annotated[int, typer.Option(help="Items in a step, over all processes.", rich_help_panel=_STEPS)] = 32,
-    warmup: Annotated[
-        float, typer.Option(help="Share of the steps in which the learning rate rises.", rich_help_panel=_STEPS)
-    ] = 0.1,
-    within: Annotated[
-        float,
-        typer.Option(help="features: keep the first epoch within so many points of the best.", rich_help_panel=_STEPS),
-    ] = 0.0,
-    patience: Annotated[
-        int, typer.Option(help="Stop after so many evaluations that are no better; 0: never.", rich_help_panel=_STEPS)
-    ] = 0,
-    every: Annotated[
-        int | None,
-        typer.Option(
-            help="Evaluate and checkpoint every so many steps; default: each epoch, or every few short ones.",
-            rich_help_panel=_STEPS,
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of first weights, order and dropout.", rich_help_panel=_STEPS)] = 0,
-    max_length: Annotated[int, typer.Option(help="Pieces in a window or text.", rich_help_panel=_STEPS)] = 128,
-    context: Annotated[
-        int, typer.Option(help="Pieces that windows of a long sentence share.", rich_help_panel=_STEPS)
-    ] = 64,
-    micro_batch: Annotated[
-        int | None, typer.Option(help="Items at once; less takes less memory.", rich_help_panel=MACHINE)
-    ] = None,
-    precision: Precision = None,
-    gradient_checkpointing: GradientCheckpointing = False,
-    compile: Compile = False,
-    report_to: ReportTo = "none",
-    states: States = None,
     format: Format = None,
     word_column: WordColumn = None,
     tag_column: TagColumn = None,
@@ -169,18 +76,10 @@ def train(
     given = {
         "train_data": sources(train_source, "--train"), "dev_data": sources(dev_source, "--dev"),
         "language": language, "labels": labels, "model": model, "tuning": tuning, "out": out,
-        "fuse_layer": _layers(fuse_layer or []), "parallel": parallel, "target_text": target_text,
-        "fusion": fusion, "gate": gate, "branches": branches, "norm": norm, "init": init, "reduction": reduction,
-        "pooling": pooling, "classifier": classifier, "lstm_hidden": lstm_hidden, "lstm_dropout": lstm_dropout,
-        "epochs": epochs, "min_steps": min_steps, "max_steps": max_steps, "learning_rate": lr,
-        "head_learning_rate": rates(head_lr, "--head-lr"),
-        "batch_size": batch_size, "warmup": warmup, "within": within, "patience": patience, "every": every,
-        "seed": seed, "max_length": max_length, "context": context, "micro_batch_size": micro_batch,
-        "precision": precision, "gradient_checkpointing": gradient_checkpointing, "compile": compile, "states": states,
-        "report_to": report_to, "format": format, "word_column": word_column, "tag_column": tag_column,
+        **given_options(context), "format": format, "word_column": word_column, "tag_column": tag_column,
     }  # fmt: skip
     if resume is not None:
-        _check_nothing_else(context_of_call)
+        _check_nothing_else(context)
     from dlfa_cli.screen import show_training
 
     run, trained = _run(task, resume, given)
@@ -197,22 +96,13 @@ def _check_nothing_else(context: typer.Context) -> None:
     taken = {"task", "resume", "as_json"}
     named = [
         max(parameter.opts, key=len)
-        for parameter in context.command.params
+        for parameter in context.command.get_params(context)
         if parameter.name not in taken
         and (source := context.get_parameter_source(str(parameter.name))) is not None
         and source.name == "COMMANDLINE"
     ]
     if named:
         raise ConfigError(f"--resume goes on with the options of the beginning; leave out {', '.join(named)}.")
-
-
-def _layers(given: list[str]) -> tuple[int, ...] | str | None:
-    """Layers, `auto`, or None where nothing was given."""
-    if not all(layer.isdecimal() for layer in given) and given != ["auto"]:
-        raise typer.BadParameter(
-            f"expected layer numbers, or auto alone, got {' '.join(given)}", param_hint="--fuse-layer"
-        )
-    return "auto" if given == ["auto"] else tuple(map(int, given)) or None
 
 
 def _run(task: str | None, resume: Path | None, given: dict[str, Any]) -> tuple["Run | None", bool]:

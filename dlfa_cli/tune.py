@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dlfa_cli.generated import given_options, with_options
 from dlfa_cli.options import Format, TagColumn, WordColumn, sources
 
 if TYPE_CHECKING:
@@ -13,7 +14,12 @@ if TYPE_CHECKING:
     from dlfa_adapters.learning.tune import TuneResult
 
 
+_TRIED = ("learning_rate", "head_learning_rate", "batch_size", "epochs")
+
+
+@with_options("TRAINER", "LINEAR_ON_STATES", "LSTM_ON_STATES", without=(*_TRIED, "seed"))
 def tune(
+    context: typer.Context,
     task: Annotated[str, typer.Argument(help="As for `dlfa train`.")],
     out: Annotated[
         Path | None,
@@ -25,10 +31,6 @@ def tune(
     labels: Annotated[str | None, typer.Option(help="As for `dlfa train`.")] = None,
     model: Annotated[str, typer.Option("--model", "-m", help="`offline`, a folder, or a name on the hub.")] = "offline",
     tuning: Annotated[str | None, typer.Option("--tuning", "-t", help="As for `dlfa train`.")] = None,
-    fuse_layer: Annotated[
-        list[int] | None, typer.Option("--fuse-layer", "-k", help="Layer to fuse, several times for several.")
-    ] = None,
-    fusion: Annotated[str, typer.Option(help="As for `dlfa train`.")] = "dlfa",
     lr: Annotated[list[float] | None, typer.Option(help="Learning rates to try; several times for several.")] = None,
     head_lr: Annotated[list[float] | None, typer.Option(help="Rates of the head to try.")] = None,
     batch_size: Annotated[list[int] | None, typer.Option(help="Batch sizes to try.")] = None,
@@ -54,15 +56,13 @@ def tune(
     from dlfa_cli.ends import stopped_with
     from dlfa_cli.screen import loading, progress_bars
 
-    values: dict[str, Any] = {
-        "learning_rate": lr, "head_learning_rate": head_lr, "batch_size": batch_size, "epochs": epochs,
-    }  # fmt: skip
+    values: dict[str, Any] = dict(zip(_TRIED, (lr, head_lr, batch_size, epochs), strict=True))
     given: dict[str, Any] = {
         "out": out or f"runs/{task}-tuned", "sampler": sampler, "seed": seed, "train_data": sources(train_source,
         "--train"),
         "dev_data": sources(dev_source, "--dev"), "language": language, "labels": labels, "model": model,
         "tuning": tuning,
-        "fuse_layer": tuple(fuse_layer) if fuse_layer else None, "fusion": fusion,
+        **given_options(context),
         "format": format, "word_column": word_column, "tag_column": tag_column,
     }  # fmt: skip
     grid = {name: tried for name, tried in values.items() if tried}

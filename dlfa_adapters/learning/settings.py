@@ -17,9 +17,9 @@ class TextOptions:
 
     Attributes:
         max_length: Most pieces of a window or text.
-        context: Pieces that neighbouring windows share.
-        parallel: With `fuse_layer="auto"`: a file of sentences and their translations, to choose by.
-        target_text: With `fuse_layer="auto"`: a file of text in a target language, to choose by.
+        context: Pieces that neighbouring windows of a long sentence share.
+        parallel: For fuse layer `auto`: a file of sentences, TAB, translations, to choose by.
+        target_text: For fuse layer `auto`: a file of text in a target language, to choose by.
     """
 
     max_length: int = 128
@@ -33,25 +33,23 @@ class StepOptions:
     """How long, at which rates and in which order a head learns.
 
     Attributes:
-        epochs: Passes over the training data.
-        max_steps: Stop after so many steps; it overrides `epochs`.
-        min_steps: Least steps in all: where `epochs` are fewer, there are more of them, see `least_steps`. Default: the
-            tuning's, and 0 where `epochs` or `max_steps` are given.
-        learning_rate: The first value, for everything but the head.
-        head_learning_rate: The same, for fusion and classifier. Several are tried, see `head_learning_rates`.
-        head_learning_rates: With the tuning `features`, and in a sweep: rates of the head to try side by side; the one
-            that is best on source dev is taken. Default: the tuning's, where no rate is given.
-        learning_rates: In a sweep of fine-tuned encoders: likewise, for everything but the head.
+        epochs: Passes over the training data; default: the tuning's.
+        max_steps: Stop after so many steps.
+        min_steps: Small data get at least so many; default: 500, and 0 where epochs or steps are given.
+        learning_rate: Learning rate at first, of everything but the head; default: the tuning's. A sweep of fine-tuned
+            encoders tries several.
+        head_learning_rate: Learning rate of fusion and classifier. With features, and in a sweep, several are tried,
+            e.g. 1e-3,1e-2, and source dev takes the best.
+        head_learning_rates: Several of them.
+        learning_rates: Several of everything but the head.
         batch_size: Items in a step, over all processes and accumulated batches.
-        weight_decay: Of AdamW; biases and norms have none.
+        weight_decay: Weight decay of AdamW; biases and norms have none.
         warmup: Share of the steps in which the learning rate rises; it then falls linearly to zero.
         max_grad_norm: Gradients are scaled down to this norm.
-        patience: Stop after so many evaluations without a better score on source dev; 0: never.
-        within: With the tuning `features`: keep the first epoch whose score on source dev is at most so many points
-            below the best one; 0: the best one.
-        every: Evaluate and write a checkpoint every so many steps; None: after each epoch, or where there are many of
-            them after every few, see `epochs_between`.
-        seed: Of first weights, order of batches, and dropout.
+        patience: Stop after so many evaluations that are no better on source dev; 0: never.
+        within: Features: keep the first epoch within so many points of the best on source dev; 0: the best.
+        every: Evaluate and checkpoint every so many steps; default: after each epoch, or every few short ones.
+        seed: Seed of first weights, order of batches and dropout.
     """
 
     epochs: int | None = None
@@ -80,14 +78,14 @@ class MachineOptions:
     """How the machine is used; nothing of it changes what is learnt, up to rounding.
 
     Attributes:
-        micro_batch_size: Items that a process runs at once; smaller ones take less memory and give the same gradients,
-            up to the statistics of batch norm.
-        precision: `fp32`, `bf16` or `fp16`.
+        micro_batch_size: Items that a process runs at once; fewer take less memory and give the same gradients, up to
+            the statistics of batch norm.
+        precision: Numbers to compute in; default: bf16 on a GPU.
         gradient_checkpointing: Compute activations again in the backward pass: less memory, a third more time.
-        compile: Use `torch.compile` for the fusion; all of a model of adapters would take minutes.
-        report_to: Where curves go, as for Transformers: `none`, `tensorboard`, `wandb`.
-        states: Of blocks below which nothing learns: `cached`, they run once, or `through`, in every epoch; None:
-            `cached` where there is room and more than one epoch. See `from_block`.
+        compile: torch.compile, of the fusion alone.
+        report_to: Where curves go: none, tensorboard, wandb.
+        states: Blocks that do not change run once (`cached`) or in every epoch (`through`); default: cached where there
+            is room and more than one epoch, see `from_block`.
     """
 
     micro_batch_size: int | None = None

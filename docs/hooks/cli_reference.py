@@ -1,12 +1,14 @@
 """Writes the reference of the command line from the commands themselves, so that it cannot fall behind them.
 
 MkDocs calls `on_page_markdown` for every page; where one has the line `<!-- the commands -->`, the text of
-`reference()` takes its place. It reads signatures and docstrings of `dlfa_cli`, which loads neither PyTorch nor
-`dlfa_adapters`.
+`reference()` takes its place. It reads signatures and docstrings of `dlfa_cli`, and of the dataclasses of options in
+`dlfa_adapters`, which does not load PyTorch.
 """
 
 import inspect
+import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +71,8 @@ class Parameter:
         """The names of an option, long ones first."""
         # in `Annotated[str, typer.Option("--model", "-m")]` typer first takes "--model" for a default
         first = self.info.default if isinstance(self.info.default, str) else None
-        given = [name for name in (first, *(self.info.param_decls or ())) if name and name.startswith("-")]
+        spelt = [name for each in (first, *(self.info.param_decls or ())) if each for name in each.split("/")]
+        given = [name for name in spelt if name.startswith("-")]
         long = "--" + self.name.replace("_", "-")
         if not given:
             given = [long, long.replace("--", "--no-", 1)] if _plain_type(self.type)[0] is bool else [long]
@@ -113,14 +116,23 @@ def commands(app: typer.Typer, prefix: str) -> Iterator[Command]:
 
 
 def parameters(command: Command) -> list[Parameter]:
-    """What a command takes, in the order of its signature."""
+    """What a command takes, in the order of its signature; options that are read off the library stand behind them."""
     hints = get_type_hints(command.function, include_extras=True)
+    taken = [
+        (each.name, hints[each.name], each.default) for each in inspect.signature(command.function).parameters.values()
+    ]
+    if (generated := getattr(command.function, "generated", None)) is not None:
+        from dlfa_cli.generated import signature_of
+
+        if "dlfa_adapters" not in sys.modules:
+            os.environ["DLFA_MODELS_LATER"] = "1"  # the models, and PyTorch with them, are not needed
+        taken += [(each.name, each.annotation, each.default) for each in signature_of(generated)]
     found = []
-    for name, parameter in inspect.signature(command.function).parameters.items():
-        annotated, *infos = get_args(hints[name]) or (hints[name],)  # a typer.Context stands alone
+    for name, hint, default in taken:
+        annotated, *infos = get_args(hint) or (hint,)  # a typer.Context stands alone
         info = next((info for info in infos if type(info).__name__ in ("OptionInfo", "ArgumentInfo")), None)
         if info is not None and not info.hidden:
-            found.append(Parameter(name, annotated, info, parameter.default))
+            found.append(Parameter(name, annotated, info, default))
     return found
 
 

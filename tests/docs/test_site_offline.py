@@ -89,7 +89,7 @@ def test_the_reference_of_the_command_line_has_every_option(site):
             return [name for option in reference.parameters(command) if option.is_option for name in option.names]
 
         found = {command.name: names(command) for command in reference.commands(app, "dlfa")}
-        print(json.dumps([found, sorted({"torch", "dlfa_adapters"} & set(sys.modules))]))
+        print(json.dumps([found, sorted({"torch", "adapters"} & set(sys.modules))]))
     """
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     found, heavy = json.loads(ran.stdout)
