@@ -94,8 +94,13 @@ def take_options(context: typer.Context, generated: Generated) -> None:
     Raises:
         ConfigError: If one is not what the option takes.
     """
+    from dlfa_adapters.fusion.build import FUSIONS
+    from dlfa_adapters.fusion.options import options_of
+
     given: dict[str, Any] = {}
-    known = _known()
+    others: list[str] = []
+    fusion = context.params.get("fusion") or "dlfa"
+    own = options_of(FUSIONS[fusion].options) if fusion in FUSIONS else {}
     for name in [each.name for each in signature_of(generated)]:
         value, source = context.params.pop(name), context.get_parameter_source(name)
         typed = source is not None and source.name == "COMMANDLINE"
@@ -104,10 +109,10 @@ def take_options(context: typer.Context, generated: Generated) -> None:
         elif name == _LAYERS:
             given[name] = _layers(value or [])
         elif name == _OTHERS:
-            given |= _others(value or [], context.params.get("fusion") or given.get("fusion") or "dlfa")
-        elif typed or (isinstance(known[name].default, int) and isinstance(value, float)):  # 4, where 4.0 may be typed
+            others = value or []
+        elif typed or (isinstance(value, float) and name in own):  # 4.0 where the default is 4, as if it were typed
             given[name] = value
-    context.meta[_GIVEN] = given
+    context.meta[_GIVEN] = {**given, **_others(others, fusion)}
 
 
 def given_options(context: typer.Context) -> dict[str, Any]:

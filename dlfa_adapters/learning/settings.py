@@ -85,7 +85,7 @@ class MachineOptions:
         compile: torch.compile, of the fusion alone.
         report_to: Where curves go: none, tensorboard, wandb.
         states: Blocks that do not change run once (`cached`) or in every epoch (`through`); default: cached where there
-            is room and more than one epoch, see `from_block`.
+            is room and more than one epoch.
     """
 
     micro_batch_size: int | None = None
