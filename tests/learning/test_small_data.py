@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from dlfa_adapters.kinds.encoded import Examples
-from dlfa_adapters.learning import plateau, resume_training
+from dlfa_adapters.learning import resume_training
+from dlfa_adapters.learning.frozen import OnStates
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.learning.steps import MOST_EVALUATIONS, epochs_between, least_steps
 from dlfa_adapters.runs.lifecycle import has_plan
@@ -130,10 +131,10 @@ def test_a_higher_score_counts_more_than_any_loss():
 
 def test_the_lstm_keeps_the_lower_loss_too(start, tmp_path, monkeypatch):
     said = iter([(50.0, 3.0), (75.0, 2.0), (75.0, 1.0), (75.0, 1.5), (50.0, 0.5)])
-    monkeypatch.setattr(plateau.OnStates, "evaluate", lambda self, head: next(said))
+    monkeypatch.setattr(OnStates, "evaluate", lambda self, head: next(said))
     run, _ = start(
         "ner", tmp_path / "run", "features", fusion="scalar_mix", classifier="bilstm", lstm_hidden=8, epochs=5,
-        learning_rate=None,
+        learning_rate=None, head_learning_rate=1e-3,
     )  # fmt: skip
     assert run.config["training"]["best"] == "epoch 3"
     assert run.config["training"]["dev_scores"] == [50, 75, 75, 75, 50]
@@ -142,10 +143,10 @@ def test_the_lstm_keeps_the_lower_loss_too(start, tmp_path, monkeypatch):
 def test_the_lstm_is_judged_rarely_enough_to_get_its_steps(start, tmp_path, monkeypatch):
     """The loss never falls again: after the eighth evaluation the rate is below its end."""
     said = iter([(50.0, 1.0)] * 100)
-    monkeypatch.setattr(plateau.OnStates, "evaluate", lambda self, head: next(said))
+    monkeypatch.setattr(OnStates, "evaluate", lambda self, head: next(said))
     run, plan = start(
         "ner", tmp_path / "run", "features", fusion="scalar_mix", classifier="bilstm", lstm_hidden=8, epochs=None,
-        learning_rate=None, min_steps=64,
+        learning_rate=None, head_learning_rate=1e-3, min_steps=64,
     )  # fmt: skip
     assert len(run.config["training"]["dev_scores"]) == 8
     assert run.config["training"]["epochs"] == 400  # a limit
