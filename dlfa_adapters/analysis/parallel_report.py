@@ -92,7 +92,7 @@ def differences(a: StateReport, b: StateReport) -> dict[str, Difference]:
     found = {}
     for name, drawn in zip(MEASURES, (b.samples - a.samples).T, strict=True):
         of_a, of_b = (report.scores[name].value or 0.0 for report in (a, b))
-        [found[name]] = intervals.tested_differences([Paired(of_a, of_b, drawn)])
+        [found[name]] = intervals.paired_differences([Paired(of_a, of_b, drawn)])
     return found
 
 

@@ -9,7 +9,7 @@ from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.kinds import scores_for
 from dlfa_adapters.predict.predictions import Predictions
 from dlfa_adapters.scores.groups import Group, groups
-from dlfa_adapters.scores.intervals import LEVEL, Difference, Paired, tested_differences
+from dlfa_adapters.scores.intervals import LEVEL, Difference, Paired, paired_differences
 from dlfa_adapters.scores.report import FORMAT
 from dlfa_adapters.scores.resample import RESAMPLES, resample_scores
 from dlfa_adapters.scores.translations import Drawn, find_translations
@@ -175,7 +175,7 @@ def _rows(
     models = range(len(next(iter(next(iter(paired.values())).values()))))
     found = {
         score: iter(
-            tested_differences([Paired.mean([of[x][i] for x in group.languages]) for i in models for group in split])
+            paired_differences([Paired.mean([of[x][i] for x in group.languages]) for i in models for group in split])
         )
         for score, of in paired.items()
     }

@@ -104,7 +104,7 @@ class Paired:
         return cls(a, b, samples, max(member.items for member in defined))
 
 
-def tested_differences(pairs: Sequence[Paired]) -> list[Difference]:
+def paired_differences(pairs: Sequence[Paired]) -> list[Difference]:
     """Each difference with its interval and p-value, and where there are several, those for all of them at once."""
     testable = [pair.defined and pair.items > 1 and not np.isnan(pair.samples).any() for pair in pairs]
     tested = [pair for pair, is_testable in zip(pairs, testable, strict=True) if is_testable]

@@ -13,7 +13,7 @@ from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.kinds import scores_for
 from dlfa_adapters.learning.rate_choice import UNKNOWN, RateChoice
 from dlfa_adapters.scores.groups import Group, groups
-from dlfa_adapters.scores.intervals import Difference, Estimate, tested_differences
+from dlfa_adapters.scores.intervals import Difference, Estimate, paired_differences
 from dlfa_adapters.scores.resample import RESAMPLES, Scored, resample_scores
 from dlfa_adapters.scores.translations import EARLIER, Drawn
 from dlfa_adapters.sweeps.trainings import SweepResult
@@ -243,7 +243,7 @@ def _against(found: Scored, names: Sequence[str], other: str) -> dict[str, Diffe
     """All variants but one minus that one, each alone and all at once."""
     rest = [name for name in names if name != other]
     pairs = [found.pair(names.index(other), names.index(name)) for name in rest]
-    return dict(zip(rest, tested_differences(pairs), strict=True))
+    return dict(zip(rest, paired_differences(pairs), strict=True))
 
 
 def _spread(values: Sequence[float]) -> float | None:

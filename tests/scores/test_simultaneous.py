@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dlfa_adapters.scores.intervals import Paired, simultaneous, tested_differences
+from dlfa_adapters.scores.intervals import Paired, paired_differences, simultaneous
 
 
 def test_unrelated_differences_cost_as_sidak_says():
@@ -48,10 +48,10 @@ def test_a_resample_that_deviates_as_much_as_what_was_observed_counts():
 
 def test_one_item_is_not_tested_and_costs_the_others_nothing():
     pairs = [Paired(0.0, 1.0, np.random.default_rng(i).normal(1, 0.4, 99), n) for i, n in enumerate((1, 50, 50))]
-    one, alone = tested_differences(pairs[:2])
+    one, alone = paired_differences(pairs[:2])
     assert (one.difference, one.low, one.adjusted_p, alone.adjusted_p) == (1.0, None, None, None)
-    one, *two = tested_differences(pairs)
-    assert (one.adjusted_p, two) == (None, tested_differences(pairs[1:]))
+    one, *two = paired_differences(pairs)
+    assert (one.adjusted_p, two) == (None, paired_differences(pairs[1:]))
     assert two[0].adjusted_p >= two[0].p_value / 2 > 0
 
 
