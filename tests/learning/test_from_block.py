@@ -1,11 +1,14 @@
 """Blocks that do not change run once, and the rest of the training is what it would have been through all of them."""
 
+import re
+
 import pytest
 import torch
 import transformers
 from adapters import AdapterConfig, LoRAConfig
 from test_resume import assert_equal_weights, kill_at_step, weights
 from tiny_tokenizer import character_tokenizer
+from typer.testing import CliRunner
 
 from dlfa_adapters.encoders.parts import blocks_of
 from dlfa_adapters.ground.errors import ConfigError
@@ -13,6 +16,7 @@ from dlfa_adapters.kinds.encoded import Row
 from dlfa_adapters.learning import from_block, resume_training
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.tuning import get_tuning
+from dlfa_cli.main import app
 
 _BERT = {
     "hidden_size": 16,
@@ -175,6 +179,27 @@ def test_when_it_runs_through(start, encoder, tmp_path, monkeypatch):
     assert "for there is no room for" in plan.states
     with pytest.raises(ConfigError, match="does not work here, for there is no room for"):
         start("ner", tmp_path / "full", "freeze:2", states="cached", **options)
+
+
+def test_on_the_command_line(encoder, tmp_path):
+    data = tmp_path / "train-en.tsv"
+    data.write_text("Anna\tB-PER\nmet\tO\n\nRome\tB-LOC\n\n" * 4, "utf-8")
+    command = [
+        "train", "ner", "--train", str(data), "--dev", str(data), "-m", encoder("bert"), "-k", "3", "--epochs", "2",
+    ]  # fmt: skip
+    for options, told in (
+        (
+            ["-t", "freeze:2"],
+            r"Hidden states: \d+ tokens, 1 layers, \d+ kB, in .*run.training/states; blocks 1 to 2 run once",
+        ),
+        (["-t", "freeze:2", "--states", "through"], "Hidden states: blocks 1 to 2 run in every epoch"),
+        (["-t", "features", "--states", "through"], "Nothing comes of --states"),
+    ):
+        done = CliRunner().invoke(app, [*command, *options, "-o", str(tmp_path / "run")])
+        assert done.exit_code == 0, done.output
+        assert re.search(told, " ".join(done.output.split())), done.output
+    with pytest.raises(ConfigError, match="states must be one of cached, through; got 'kept'"):
+        CliRunner().invoke(app, [*command, "--states", "kept"], catch_exceptions=False)
 
 
 def test_several_processes_run_through(tiny_model, tmp_path, monkeypatch):

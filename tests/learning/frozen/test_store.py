@@ -54,6 +54,18 @@ def test_a_file_holds_the_states_and_is_used_again(tmp_path, encoder, tagged, co
     )
 
 
+def test_exact_states_have_a_file_of_their_own(tmp_path, encoder, tagged, counted):
+    path, about = tmp_path / "train.safetensors", (encoder.model, tagged.windows, 0, LAYERS)
+    half = cached_states(path, *about)
+    exact = cached_states(path, *about, exact=True)
+    assert sum(counted) == 2 * len(tagged.windows)  # those in 16 bits are no exact ones
+    assert (half.tokens.dtype, exact.tokens.dtype) == (torch.float16, torch.float32)
+    expected = torch.cat([states.states_of(encoder.model, [window], 0, LAYERS) for window in tagged.windows])
+    torch.testing.assert_close(exact.tokens, expected, rtol=1e-5, atol=1e-5)
+    assert torch.equal(cached_states(path, *about, exact=True).tokens, exact.tokens)
+    assert find_room(*about[:1], {"train": tagged.windows}, LAYERS, tmp_path, exact=True).size == exact.tokens.nbytes
+
+
 def test_other_pieces_layers_weights_or_settings_are_computed_anew(tmp_path, encoder, tagged, counted, tiny_folder):
     from dlfa_adapters.encoders import load_encoder
 
