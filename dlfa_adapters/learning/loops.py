@@ -13,7 +13,7 @@ _HEAD = ("fusion", "fuse_layer", "pooling", "classifier", "lstm_hidden", "lstm_d
 _TEXT = ("max_length", "context", "parallel", "target_text")
 _RATES = ("learning_rate", "head_learning_rate")
 _OPTIMISER = ("batch_size", "weight_decay", "warmup", "max_grad_norm", "seed")
-_MACHINE = ("micro_batch_size", "precision", "gradient_checkpointing", "compile", "report_to", "states")
+_MACHINE = ("micro_batch_size", "precision", "gradient_checkpointing", "compile", "report_to")
 
 
 _SPELLED = {"learning_rate": "--lr", "head_learning_rate": "--head-lr", "micro_batch_size": "--micro-batch"}
@@ -63,8 +63,9 @@ class Loop:
 
 TRAINER = Loop(
     "A training of the encoder",
-    (*_HEAD, *_TEXT, "epochs", "max_steps", "min_steps", *_RATES, *_OPTIMISER, "patience", "every", *_MACHINE),
-)
+    (*_HEAD, *_TEXT, "epochs", "max_steps", "min_steps", *_RATES, *_OPTIMISER, "patience", "every", *_MACHINE,
+     "states"),
+)  # fmt: skip
 LINEAR_ON_STATES = Loop(
     "--tuning features, where the encoder runs once and a linear classifier learns on its states,",
     ("fusion", "fuse_layer", "pooling", "classifier", *_TEXT, "epochs", "max_steps", "min_steps", *_RATES,

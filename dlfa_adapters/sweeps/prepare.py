@@ -24,7 +24,7 @@ from dlfa_adapters.sweeps.variants import make_variants, with_seeds
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tuning import Tuning
 
-_NO_MATTER = ("fuse_layer", "compile", "report_to", "states")
+_NO_MATTER = ("fuse_layer", "compile", "report_to")
 """Settings that do not change what comes out."""
 
 

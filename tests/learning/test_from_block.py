@@ -193,11 +193,12 @@ def test_on_the_command_line(encoder, tmp_path):
             r"Hidden states: \d+ tokens, 1 layers, \d+ kB, in .*run.training/states; blocks 1 to 2 run once",
         ),
         (["-t", "freeze:2", "--states", "through"], "Hidden states: blocks 1 to 2 run in every epoch"),
-        (["-t", "features", "--states", "through"], "Nothing comes of --states"),
     ):
         done = CliRunner().invoke(app, [*command, *options, "-o", str(tmp_path / "run")])
         assert done.exit_code == 0, done.output
         assert re.search(told, " ".join(done.output.split())), done.output
+    with pytest.raises(ConfigError, match="has no use for --states; leave it out"):
+        CliRunner().invoke(app, [*command, "-t", "features", "--states", "through"], catch_exceptions=False)
     with pytest.raises(ConfigError, match="states must be one of cached, through; got 'kept'"):
         CliRunner().invoke(app, [*command, "--states", "kept"], catch_exceptions=False)
 
