@@ -48,7 +48,7 @@ def small_trainings():
     """The first six items of each sample corpus, and one epoch where a page names none; the real ones take minutes."""
     from dlfa_adapters.data import sources
     from dlfa_adapters.demo import run_demo
-    from dlfa_adapters.tuning import TUNINGS
+    from dlfa_adapters.tuning import TUNINGS, encoder
 
     whole = sources._samples
 
@@ -59,8 +59,8 @@ def small_trainings():
         if not REAL:
             patch.setattr(sources, "_samples", cut)
             patch.setitem(run_demo.__kwdefaults__, "epochs", 1)
-            for tuning in TUNINGS.values():
-                patch.setattr(tuning, "defaults", dataclasses.replace(tuning.defaults, epochs=1, min_steps=0))
+            for owner, name in (*((tuning, "defaults") for tuning in TUNINGS.values()), (encoder, "BETO")):
+                patch.setattr(owner, name, dataclasses.replace(getattr(owner, name), epochs=1, min_steps=0))
         yield
 
 
