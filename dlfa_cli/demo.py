@@ -121,7 +121,7 @@ def _table(console: "Console", result: "DemoResult") -> None:
     table.add_row("dev", *dev, style="dim", end_section=True)
     rows = sorted(result.scores.items(), key=lambda item: (item[0] != "en", item[0]))
     for i, (language, row) in enumerate(rows):
-        cells = ["–" if row[column] is None else f"{row[column]:.1f}" for column in result.columns]
+        cells = (f"{row[column]:.1f}" for column in result.columns)
         table.add_row(language, *cells, end_section=i in (0, len(rows) - 1))
     table.add_row("mean", *(f"{result.mean(column):.1f}" for column in result.columns), style="bold")
     alone = (f"{result.alone[column][1]:.1f}" if column in result.alone else "" for column in result.columns)
