@@ -213,7 +213,7 @@ def test_a_damaged_checkpoint_is_never_loaded(harm, start, data, through, tmp_pa
 
 def test_features_begin_again(start, data, tmp_path):
     """Their training takes seconds, so there are no checkpoints: it runs again, to the same end."""
-    options = {**data, **STEPS, "learning_rate": 3e-3}
+    options = {**data, **STEPS, "every": None, "learning_rate": 3e-3}
     whole, _ = start("ner", tmp_path / "whole", "features", **options)
     kill_at_step(2, start, "ner", tmp_path / "run", "features", **options)
     assert_equal_weights(resume_training(tmp_path / "run"), whole)

@@ -280,13 +280,6 @@ def test_a_run_by_itself_that_diverges_is_named_too(still, tmp_path):
     assert not [path for path in tmp_path.rglob("run-*")]
 
 
-@pytest.mark.parametrize("options", [{"every": 2}, {"patience": 1}])
-def test_evaluations_within_epochs_are_refused(options, sweep, tmp_path):
-    changed = dataclasses.replace(sweep, settings=sweep.settings.changed(**options))
-    with pytest.raises(ConfigError, match="leave --every and --patience out"):
-        finetuned_sweep(changed, tmp_path)
-
-
 @pytest.mark.parametrize(
     ("tuning", "options", "reason"),
     [

@@ -133,7 +133,7 @@ def test_only_what_is_missing_is_trained(done, sweep, monkeypatch):
 
     monkeypatch.setattr(compute, "states_of", lambda *args: pytest.fail("the states are there"))
     stages, told = [], []
-    options = {"extra": ["gates:1", "mix"], "seeds": 3, "progress": lambda *step: stages.append(step), "compile": True}
+    options = {"extra": ["gates:1", "mix"], "seeds": 3, "progress": lambda *step: stages.append(step)}
     more = sweep(done.folder, within=5.0, note=told.append, **options)
     assert "10 of 18 heads are there already." in told
     assert {stage for stage, _, _ in stages if stage.startswith("Training")} == {"Training 8 heads side by side"}
