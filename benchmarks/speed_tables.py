@@ -83,6 +83,15 @@ def compiled() -> list[str]:
     return table(["tuning", "compiled", "first step, s", "later, ms a step"], rows).splitlines()
 
 
+def from_block() -> list[str]:
+    """`freeze:N` from cached states against through all blocks; of the whole training there is one pair."""
+    rows = [
+        [f"`{tuning}`", ratio(steps), ratio(epoch), f"{float(training.split()[0]):.2f}"]
+        for tuning, steps, epoch, training, _ in sorted(result("from-block-cpu")["rows"])
+    ]
+    return table(["tuning", "steps, cached / through", "epoch", "training"], rows).splitlines()
+
+
 def frozen() -> list[str]:
     """Thirteen heads on frozen states against thirteen Trainer runs."""
     header = ["machine", "sentences", "states, s", "heads, s", "13 x Trainer, s", "ratio"]
