@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.oddities import find_oddities
 from dlfa_adapters.data.readers import TAGGING_FORMATS, Problem, read_file
 from dlfa_adapters.data.readers.iob import split_tag
+from dlfa_adapters.data.readers.oddities import find_oddities
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks import KINDS
 

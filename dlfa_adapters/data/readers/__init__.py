@@ -15,11 +15,10 @@ from dlfa_adapters.data.readers.containers import is_parquet
 from dlfa_adapters.data.readers.detect import Found, detect_format, find_format
 from dlfa_adapters.data.readers.labelled_text import read_labelled, read_pawsx, read_sib200, read_xnli
 from dlfa_adapters.data.readers.lines import read_lines
-from dlfa_adapters.data.readers.odd_labels import name_odd_labels
+from dlfa_adapters.data.readers.oddities import name_odd_labels
 from dlfa_adapters.data.readers.plain import read_pairs, read_text, read_words, write_words
 from dlfa_adapters.data.readers.registry import READERS, TAGGING_FORMATS, register_reader
-from dlfa_adapters.data.readers.spans import read_spans
-from dlfa_adapters.data.readers.tokens import read_tokens
+from dlfa_adapters.data.readers.spans import read_spans, read_tokens
 from dlfa_adapters.data.readers.wikiann import read_wikiann, write_wikiann
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.tasks import Task

@@ -10,8 +10,7 @@ from dlfa_adapters.data.readers.conllu import read_conllu
 from dlfa_adapters.data.readers.detect import DETECTORS, TAGGING_FORMATS, Detector
 from dlfa_adapters.data.readers.labelled_text import read_labelled, read_pawsx, read_sib200, read_xnli
 from dlfa_adapters.data.readers.plain import read_pairs, read_text, read_words
-from dlfa_adapters.data.readers.spans import read_spans
-from dlfa_adapters.data.readers.tokens import read_tokens
+from dlfa_adapters.data.readers.spans import read_spans, read_tokens
 from dlfa_adapters.data.readers.wikiann import read_wikiann
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.tasks.task import check_new_name
