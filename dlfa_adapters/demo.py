@@ -14,7 +14,7 @@ from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.ground.folders import draft_beside
 from dlfa_adapters.ground.running import Progress
-from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.kinds import kind_of_task, metrics_for
 from dlfa_adapters.learning.dataset import make_examples
 from dlfa_adapters.learning.features import add_trained_head, all_rates, spec_of
 from dlfa_adapters.learning.finish import windows_of
@@ -139,7 +139,7 @@ def run_demo(
         scores = {}
         for language in languages:
             tags = dict(zip(heads, predict_heads(list(heads.values()), states[language], NER.labels), strict=True))
-            scores[language] = {name: round(data[language].score(tags[name]), 2) for name in heads}
+            scores[language] = {name: _percent(tags[name], data[language].gold) for name in heads}
             report("Scoring", 1, len(languages))
     columns = [name for name in heads if name not in alone]
     picked = heads[max(columns, key=lambda column: heads[column].quality)]
@@ -181,6 +181,13 @@ def run_demo(
         taste=list(zip(words, words.values(), tagger.answer(list(words.values()))[0], strict=True)),
         run=write_run(out, config, lambda folder: model.save_head(str(folder / "head"), NER.name)),
     )
+
+
+def _percent(predicted: list[list[str]], gold: list[list[str]]) -> float:
+    """The main score of some tags."""
+    metric = metrics_for(NER)[0]
+    score = metric.compute(predictions=predicted, references=gold, labels=NER.labels)[metric.main_score]
+    return round(100 * (score or 0.0), 2)
 
 
 def _mean(scores: dict[str, dict[str, float]], column: str) -> float:
