@@ -13,10 +13,10 @@ from dlfa_adapters.encoders.plain import NAMED_ENCODERS, build_encoder, check_st
 from dlfa_adapters.fusion import BiLSTM, Fusion, MaskedBatchNorm, select_states, state_indices
 from dlfa_adapters.fusion.base import check_mask, token_shape
 from dlfa_adapters.ground.errors import UnsupportedModelError
+from dlfa_adapters.models.card import PublishMixin
 from dlfa_adapters.models.classifier import DLFAClassifier
 from dlfa_adapters.models.config import DLFAConfig
 from dlfa_adapters.models.construct import plan
-from dlfa_adapters.models.publish import PublishMixin
 from dlfa_adapters.tasks import Task
 
 Model = TypeVar("Model", bound="DLFAPreTrainedModel")

@@ -1,6 +1,8 @@
-"""The model card: what the model is, how well it does in each language, and how to run it."""
+"""The model card, and saving and publishing a plain model with it."""
 
 import math
+import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -129,3 +131,79 @@ def _table(card: Card) -> str:
         lines.append(f"| {language} | {' | '.join('–' if v is None else f'{100 * v:.1f}' for v in values)} |")
     source = f", labels for training in {card.source_language} only" if card.source_language else ""
     return "\n".join(lines) + f"\n\nIn percent{f', on {card.dataset}' if card.dataset else ''}{source}."
+
+
+class PublishMixin:
+    """`save_pretrained` and `push_to_hub` that take a card."""
+
+    def save_pretrained(
+        self: Any, save_directory: str | os.PathLike[str], *args: Any, card: Any = None, **kwargs: Any
+    ) -> None:
+        """Save configuration and weights (safetensors); with a card, also `README.md`.
+
+        Args:
+            save_directory: The folder.
+            *args: See Transformers.
+            card: A `Card`: the scores, and what they were measured on.
+            **kwargs: See Transformers.
+
+        Raises:
+            ConfigError: If the encoder was loaded in 4 bits by `from_encoder`: then only the LoRA is worth saving.
+        """
+        if getattr(self.encoder, "hf_quantizer", None) is not None:
+            raise ConfigError("The encoder is in 4 bits and is not saved; type save_lora(peft_model, folder).")
+        super().save_pretrained(save_directory, *args, **kwargs)  # type: ignore[misc]
+        if card is not None and kwargs.get("is_main_process", True):
+            write_card(self, card, Path(save_directory), os.path.basename(os.path.normpath(save_directory)))
+
+    def push_to_hub(self: Any, repo_id: str, *args: Any, card: Card | None = None, **kwargs: Any) -> Any:
+        """Put the model on the hub.
+
+        Args:
+            repo_id: `user/name`.
+            *args: See Transformers.
+            card: A `Card`, which becomes the repository's `README.md`. Without one everything is as in Transformers.
+            **kwargs: With a card: `private`, `token`, `commit_message`, `revision`, `create_pr`, `max_shard_size`;
+                without one see Transformers.
+
+        Returns:
+            What the hub says about the commit.
+
+        Raises:
+            ConfigError: With a card, if an option is none of these.
+        """
+        if card is None:
+            return super().push_to_hub(repo_id, *args, **kwargs)  # type: ignore[misc]
+        if args or set(kwargs) - {"private", "token", "commit_message", "revision", "create_pr", "max_shard_size"}:
+            raise ConfigError(
+                "push_to_hub with a card takes private, token, commit_message, revision, create_pr and max_shard_size, "
+                f"by name; got {', '.join([*map(repr, args), *kwargs])}."
+            )
+        return _upload(self, repo_id, card, **kwargs)
+
+
+def _upload(
+    model: Any,
+    repo_id: str,
+    card: Card,
+    private: bool | None = None,
+    token: str | bool | None = None,
+    commit_message: str | None = None,
+    revision: str | None = None,
+    create_pr: bool = False,
+    max_shard_size: str = "5GB",
+) -> Any:
+    from huggingface_hub import HfApi
+
+    api = HfApi(token=token)
+    name = api.create_repo(repo_id, private=private, exist_ok=True).repo_id
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder, max_shard_size=max_shard_size)
+        write_card(model, card, Path(folder), name)
+        return api.upload_folder(
+            repo_id=name,
+            folder_path=folder,
+            commit_message=commit_message or f"Upload {type(model).__name__}",
+            revision=revision,
+            create_pr=create_pr,
+        )

@@ -1,19 +1,20 @@
-"""From what a user types in `from_encoder` to a configuration and an encoder."""
+"""From what a user types in `from_encoder` to a configuration and an encoder, in 4 bits if asked for."""
 
 import difflib
 import inspect
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
+import torch
 from transformers import PreTrainedModel
 
 from dlfa_adapters.encoders.plain import encoder_class, plain_encoder, read_encoder, read_encoder_config
-from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.models.config import DLFAConfig, encoder_size
-from dlfa_adapters.models.quantization import four_bits
 from dlfa_adapters.tasks import Task, get_task
 from dlfa_adapters.tasks.head_options import HeadOptions, resolve_fuse_layer
 from dlfa_adapters.tasks.head_options import split_options as split_head
@@ -118,3 +119,28 @@ def _source(encoder: Any, loading: dict[str, Any]) -> tuple[Any, str | None, Cal
     config = read_encoder_config(name, **{key: value for key, value in loading.items() if key in SOURCE_OPTIONS})
     encoder_class(config)
     return config, name, partial(read_encoder, name, config, **loading)
+
+
+def four_bits() -> dict[str, Any]:
+    """Options of `from_pretrained` for 4-bit weights: NF4 with double quantisation, computing in bfloat16.
+
+    These are the paper's choices. Fusion and classifier, where they are part of what is loaded, stay as they are.
+
+    Raises:
+        MissingExtraError: If bitsandbytes is not installed.
+        ConfigError: If there is no GPU.
+    """
+    if find_spec("bitsandbytes") is None:
+        raise MissingExtraError("load_in_4bit=True needs bitsandbytes; type: pip install bitsandbytes.")
+    if not torch.cuda.is_available():
+        raise ConfigError("load_in_4bit=True needs a GPU, and torch finds none; leave it out.")
+    from transformers import BitsAndBytesConfig
+
+    config = BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=torch.bfloat16,
+        llm_int8_skip_modules=["classifier"],
+    )
+    return {"quantization_config": config, "dtype": torch.bfloat16, "device_map": {"": torch.cuda.current_device()}}

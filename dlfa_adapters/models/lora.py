@@ -14,7 +14,7 @@ from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.models.base import DLFAPreTrainedModel
 from dlfa_adapters.models.card import Card, write_card
 from dlfa_adapters.models.config import DLFAConfig
-from dlfa_adapters.models.quantization import four_bits
+from dlfa_adapters.models.construct import four_bits
 from dlfa_adapters.models.sequence_classification import DLFAForSequenceClassification
 from dlfa_adapters.models.token_classification import DLFAForTokenClassification
 

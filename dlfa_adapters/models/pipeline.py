@@ -1,11 +1,14 @@
 """`pipeline(...)` for our models: it tags words, not pieces, and labels texts, both as `dlfa predict` does."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
+import transformers
 from torch import Tensor
-from transformers import TextClassificationPipeline, TokenClassificationPipeline
+from transformers import AutoConfig, TextClassificationPipeline, TokenClassificationPipeline
+from transformers.models.auto import modeling_auto
 from transformers.pipelines import PIPELINE_REGISTRY
 from transformers.pipelines.token_classification import AggregationStrategy
 
@@ -15,6 +18,9 @@ from dlfa_adapters.data.pairs import check_pairs, encode_texts
 from dlfa_adapters.data.pooling import pool_pieces
 from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.data.words import split_words, word_offsets
+from dlfa_adapters.kinds import kind_named
+from dlfa_adapters.models.config import DLFAConfig
+from dlfa_adapters.models.lora import CLASSES
 
 TASK, TEXT_TASK = "token-classification", "text-classification"
 
@@ -131,3 +137,18 @@ def register_pipeline() -> None:
     """Let `pipeline("token-classification", model=...)` and the one of texts build these classes for our models."""
     PIPELINE_REGISTRY.supported_tasks[TASK]["impl"] = WordPipeline
     PIPELINE_REGISTRY.supported_tasks[TEXT_TASK]["impl"] = TextPipeline
+
+
+def register_auto_classes() -> None:
+    """Let `AutoModelFor...from_pretrained(folder)` and `pipeline(..., model=folder)` load our models.
+
+    Runs on `import dlfa_adapters`; a second time changes nothing.
+    """
+    AutoConfig.register(DLFAConfig.model_type, DLFAConfig, exist_ok=True)
+    for name, cls in CLASSES.items():
+        auto = kind_named(cls.kind).auto_class
+        getattr(transformers, auto).register(DLFAConfig, cls, exist_ok=True)
+        # Pipelines look for the class among these names, and log an error for one that was only registered.
+        words = re.findall("[A-Z][a-z]+", auto.removeprefix("Auto"))
+        getattr(modeling_auto, "_".join([*words, "mapping", "names"]).upper())[DLFAConfig.model_type] = name
+    register_pipeline()

@@ -8,7 +8,7 @@ import transformers
 from peft import get_peft_model
 
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
-from dlfa_adapters.models import DLFAForTokenClassification, load_lora, lora_config, merge_lora, quantization, save_lora
+from dlfa_adapters.models import DLFAForTokenClassification, load_lora, lora_config, merge_lora, save_lora
 
 four_bits = pytest.mark.skipif(
     importlib.util.find_spec("bitsandbytes") is None or not torch.cuda.is_available(),
@@ -17,20 +17,20 @@ four_bits = pytest.mark.skipif(
 
 
 def test_without_bitsandbytes(tiny_folder, monkeypatch):
-    monkeypatch.setattr(quantization, "find_spec", lambda name: None)
+    monkeypatch.setattr(construct, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match="needs bitsandbytes; type: pip install bitsandbytes"):
         DLFAForTokenClassification.from_encoder(tiny_folder, task="ner", load_in_4bit=True)
 
 
 def test_without_a_gpu(tiny_folder, monkeypatch):
-    monkeypatch.setattr(quantization, "find_spec", lambda name: object())
+    monkeypatch.setattr(construct, "find_spec", lambda name: object())
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ConfigError, match="needs a GPU, and torch finds none"):
         DLFAForTokenClassification.from_encoder(tiny_folder, task="ner", load_in_4bit=True)
 
 
 def test_a_loaded_model_is_not_put_into_4_bits(encoder, monkeypatch):
-    monkeypatch.setattr(quantization, "find_spec", lambda name: object())
+    monkeypatch.setattr(construct, "find_spec", lambda name: object())
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     monkeypatch.setattr(transformers, "BitsAndBytesConfig", lambda **options: options)
