@@ -70,7 +70,7 @@ def load_models() -> None:
     `import dlfa_adapters` does so; but not in the command line, which looks at what was typed before.
     """
     from dlfa_adapters.encoders.plain import NAMED_ENCODERS
-    from dlfa_adapters.heads.registration import register
+    from dlfa_adapters.heads.models import register
     from dlfa_adapters.models import register_auto_classes
     from dlfa_adapters.predict.auto import register_runs
 

@@ -7,7 +7,7 @@ from dlfa_adapters.ground.packages import lazily
 if TYPE_CHECKING:
     from dlfa_adapters.heads.head import DLFAHead
     from dlfa_adapters.heads.mixin import DLFAHeadsMixin
-    from dlfa_adapters.heads.registration import enable, register
+    from dlfa_adapters.heads.models import enable, register
     from dlfa_adapters.heads.trainer import AdapterTrainer
 
 __all__ = ["AdapterTrainer", "DLFAHead", "DLFAHeadsMixin", "enable", "register"]
@@ -18,6 +18,6 @@ __getattr__ = lazily(
         "AdapterTrainer": "trainer",
         "DLFAHead": "head",
         "DLFAHeadsMixin": "mixin",
-        **dict.fromkeys(("enable", "register"), "registration"),
+        **dict.fromkeys(("enable", "register"), "models"),
     },
 )

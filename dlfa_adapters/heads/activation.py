@@ -1,16 +1,24 @@
-"""Which head is active, what follows it, and which compositions it may stand in."""
+"""Which head is active, what follows it, and which compositions it may stand in.
 
+Trainer looks at the signature of `type(model).forward`: it drops the columns of a data set that are not in it, and
+takes the parameters with "label" in their name for the labels. The signatures of adapters have none, so `labels` would
+be dropped. Which inputs are labels depends on the active head, and a signature belongs to a class; so the model moves
+to a subclass of the same name that differs in the signature only.
+"""
+
+import functools
+import inspect
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from adapters.composition import parse_composition, parse_heads_from_composition
 from adapters.heads import ModelWithFlexibleHeadsAdaptersMixin
+from transformers import PretrainedConfig
 
 from dlfa_adapters.ground.packages import without_lines
 from dlfa_adapters.heads.composition import TASK_IDS, has_tasks, head_setup
 from dlfa_adapters.heads.head import is_dlfa_head
-from dlfa_adapters.heads.labels import follow_active_head
 from dlfa_adapters.heads.refusal import check_composition
-from dlfa_adapters.heads.signature import class_with_inputs
 
 _NONE_ACTIVE_YET = ("adapters.model_mixin", "There are adapters available but none are activated")
 """Upstream looks whether adapters are active just before it activates those that it was asked for."""
@@ -106,3 +114,74 @@ class ActivationMixin:
             raise AttributeError("accepts_loss_kwargs")  # upstream has none, and Trainer goes by the signature
         heads = [self.heads[name] for name in head_setup(self, None) if name in self.heads]
         return bool(heads) and all(getattr(head, "honours_num_items", False) for head in heads)
+
+
+def follow_active_head(config: Any, heads: Iterable[Any]) -> None:
+    """Set `config.id2label` and `config.label2id` to the active head's.
+
+    With several heads, none, or one without label names the defaults of Transformers come back, never None.
+
+    Args:
+        config: The model's configuration.
+        heads: The active heads.
+    """
+    active = list(heads)
+    label2id = active[0].config.get("label2id") if len(active) == 1 else None
+    if label2id:
+        config.id2label = {int(id_): name for name, id_ in label2id.items()}
+    else:
+        config.id2label = PretrainedConfig().id2label
+    config.label2id = {name: id_ for id_, name in config.id2label.items()}
+
+
+class LabelName(str):
+    """A parameter's name that Trainer takes for a label although "label" is not in it, e.g. `start_positions`.
+
+    Trainer asks `"label" in name`, and accepts `start_positions` only of classes called `...QuestionAnswering`; but the
+    class of a head must keep its name, by which adapters recognises saved heads.
+    """
+
+    __slots__ = ()
+
+    def __contains__(self, part: object) -> bool:
+        """True for "label"."""
+        return part == "label" or super().__contains__(str(part))
+
+
+@functools.cache
+def class_with_inputs(cls: type, labels: tuple[str, ...], others: tuple[str, ...]) -> type:
+    """A subclass of the same name whose `forward` has further parameters in its signature.
+
+    Args:
+        cls: A model class of `dlfa_adapters.heads.models`.
+        labels: Names of the inputs that are labels.
+        others: Names of other inputs that a head reads.
+
+    Returns:
+        The subclass, or `cls` itself where there is nothing to add.
+    """
+    signature = inspect.signature(cls.forward)  # type: ignore[attr-defined]
+    names = [*map(LabelName, labels), *others]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+        for name in names
+        if name not in signature.parameters
+    ]
+    if not added:
+        return cls
+
+    @functools.wraps(cls.forward)  # type: ignore[attr-defined]
+    def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return cls.forward(self, *args, **kwargs)  # type: ignore[attr-defined]
+
+    parameters = list(signature.parameters.values())
+    at = len(parameters) - (parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
+    forward.__signature__ = signature.replace(parameters=[*parameters[:at], *added, *parameters[at:]])  # type: ignore[attr-defined]
+    members = {
+        "__doc__": cls.__doc__,
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "forward": forward,
+        "_plain_class": cls,
+    }
+    return type(cls)(cls.__name__, (cls,), members)

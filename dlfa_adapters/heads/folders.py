@@ -9,10 +9,10 @@ from typing import Any
 
 from adapters.utils import ADAPTERFUSION_WEIGHTS_NAME, get_adapter_config_hash
 
-from dlfa_adapters.heads.formats import read_safetensors, write_safetensors
 from dlfa_adapters.heads.head import is_dlfa_head
 from dlfa_adapters.heads.loader import HeadLoader
-from dlfa_adapters.heads.names import folder_name, is_one_folder
+from dlfa_adapters.heads.saved_config import read_safetensors, write_safetensors
+from dlfa_adapters.heads.schema import folder_name, is_one_folder
 
 
 class FoldersMixin:

@@ -17,8 +17,7 @@ from dlfa_adapters.fusion.options import flat
 from dlfa_adapters.fusion.readout import first_real_token
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.heads.inner import inner_head, of_width, with_prompt
-from dlfa_adapters.heads.names import check_head_name
-from dlfa_adapters.heads.schema import HEAD_TYPE
+from dlfa_adapters.heads.schema import HEAD_TYPE, check_head_name
 from dlfa_adapters.kinds import kind_of_head
 from dlfa_adapters.kinds.loss import share_of_batch
 from dlfa_adapters.tasks.head_options import HeadOptions, checked_fuse_layer, split_options

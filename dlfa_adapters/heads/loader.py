@@ -14,8 +14,13 @@ from adapters.loading import PredictionHeadLoader, WeightsLoaderHelper
 from adapters.utils import HEAD_CONFIG_NAME, HEAD_WEIGHTS_NAME, SAFE_HEAD_WEIGHTS_NAME
 
 from dlfa_adapters.ground.errors import RunError
-from dlfa_adapters.heads.formats import read_safetensors
-from dlfa_adapters.heads.saved_config import check_saved_head, is_dlfa, name_of_adapter, read_head_config
+from dlfa_adapters.heads.saved_config import (
+    check_saved_head,
+    is_dlfa,
+    name_of_adapter,
+    read_head_config,
+    read_safetensors,
+)
 
 
 class _ExactWeights(WeightsLoaderHelper):

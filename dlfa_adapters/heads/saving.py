@@ -17,7 +17,6 @@ from adapters.methods.prefix_tuning import PrefixTuningLayer
 from adapters.utils import WEIGHTS_NAME
 
 from dlfa_adapters.ground.errors import RunError
-from dlfa_adapters.heads.formats import read_safetensors, write_safetensors
 from dlfa_adapters.heads.head import is_dlfa_head
 from dlfa_adapters.heads.loader import HeadLoader
 from dlfa_adapters.heads.saved_config import (
@@ -26,6 +25,8 @@ from dlfa_adapters.heads.saved_config import (
     is_dlfa,
     name_of_adapter,
     read_head_config,
+    read_safetensors,
+    write_safetensors,
 )
 
 logger = logging.getLogger(__name__)

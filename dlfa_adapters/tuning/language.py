@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 from adapters.configuration import AdapterConfig
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.heads.masked_lm import MASKED_LM_TYPE, MaskedLMHead
-from dlfa_adapters.heads.names import check_head_name
-from dlfa_adapters.heads.pretrained_decoder import Decoder
+from dlfa_adapters.heads.masked_lm import MASKED_LM_TYPE, Decoder, MaskedLMHead
+from dlfa_adapters.heads.schema import check_head_name
 from dlfa_adapters.tuning.base import Defaults, Saved, Tuning
 from dlfa_adapters.tuning.bottleneck import check_language_config
 

@@ -7,7 +7,7 @@ from adapters.composition import Stack
 from safetensors.torch import save_file
 
 from dlfa_adapters.ground.errors import RunError
-from dlfa_adapters.heads.names import folder_name
+from dlfa_adapters.heads.schema import folder_name
 from dlfa_adapters.tuning.base import Saved
 
 ENCODER, ADAPTERS, HEAD, PEFT = "encoder", "adapters", "head", "peft"

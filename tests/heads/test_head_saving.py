@@ -9,7 +9,7 @@ from adapters import AutoAdapterModel
 from safetensors.torch import load_file, save_file
 
 from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.heads.names import folder_name
+from dlfa_adapters.heads.schema import folder_name
 
 FILE = "model_head.safetensors"
 LABELS = {3: torch.tensor([[0, 1, 2, 0, 1, 2, 0], [1, 1, 1, 1, 1, -100, -100]])}

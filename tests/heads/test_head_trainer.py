@@ -13,7 +13,7 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads import AdapterTrainer
-from dlfa_adapters.heads.names import folder_name
+from dlfa_adapters.heads.schema import folder_name
 
 datasets.disable_progress_bars()
 LENGTHS = (3, 7, 5, 1, 6)

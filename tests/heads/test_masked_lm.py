@@ -7,8 +7,7 @@ import transformers
 from torch.nn import functional
 
 import dlfa_adapters.heads.masked_lm as masked_lm
-from dlfa_adapters.heads.masked_lm import MaskedLMHead
-from dlfa_adapters.heads.pretrained_decoder import pretrained_decoder
+from dlfa_adapters.heads.masked_lm import MaskedLMHead, pretrained_decoder
 from dlfa_adapters.tuning.language import LanguageTuning
 
 MASKED_LM = {

@@ -8,7 +8,7 @@ import transformers
 from peft import get_peft_model
 
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
-from dlfa_adapters.models import DLFAForTokenClassification, load_lora, lora_config, merge_lora, save_lora
+from dlfa_adapters.models import DLFAForTokenClassification, construct, load_lora, lora_config, merge_lora, save_lora
 
 four_bits = pytest.mark.skipif(
     importlib.util.find_spec("bitsandbytes") is None or not torch.cuda.is_available(),

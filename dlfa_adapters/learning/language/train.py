@@ -16,7 +16,7 @@ from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.running import Progress, is_main, wait_for_everyone
 from dlfa_adapters.heads.language import RECORD, read_record
-from dlfa_adapters.heads.pretrained_decoder import pretrained_decoder
+from dlfa_adapters.heads.masked_lm import pretrained_decoder
 from dlfa_adapters.kinds.encoded import Row, collate_rows
 from dlfa_adapters.learning.arguments import training_arguments
 from dlfa_adapters.learning.finish import machine
