@@ -52,7 +52,7 @@ def table(start, language_adapter, logits, tmp_path_factory):
         for tuning in TUNING_NAMES:
             name, _, classifier = tuning.partition(", ")
             name = f"stack:{language_adapter}" if tuning == "stack" else name
-            options = {"fuse_layer": 2, "classifier": classifier or "linear", "lstm_hidden": 8}
+            options = {"fuse_layer": 2, **({"classifier": classifier, "lstm_hidden": 8} if classifier else {})}
             run, plan = start(task, root / f"{task}-{tuning.replace(':', '-')}", name, **options)
             before = load_encoder(plan.encoder.name).model.base_model.state_dict()
             rows[task, tuning] = run, plan, before, logits(plan.model, plan.encoder.tokenizer)
