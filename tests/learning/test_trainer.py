@@ -82,7 +82,7 @@ def test_the_defaults_are_those_of_the_paper_and_of_the_table():
     paper = resolve(make_settings(), get_tuning("full"))
     steps = paper.steps
     assert (steps.learning_rate, steps.head_learning_rate, steps.batch_size, steps.epochs) == (2e-5, 2e-5, 32, 5)
-    assert paper.head.gate == "product"
+    assert paper.as_dict()["gate"] == "product"
     lora = resolve(make_settings(), get_tuning("lora"))
     assert (lora.steps.learning_rate, lora.steps.head_learning_rate) == (5e-4, 3e-3)
     given = resolve(make_settings(learning_rate=3e-5), get_tuning("full"))
