@@ -11,7 +11,7 @@ from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.learning import auto_layer
 from dlfa_adapters.learning.auto_layer import LayerChoice
 from dlfa_adapters.runs.lifecycle import work_folder
-from dlfa_cli.train import _layers
+from dlfa_cli.generated import _layers
 
 PAIRS = "Anna lives in Rome.\tAnna anaishi Roma.\n\nThe market opens.\tSoko linafunguliwa.\n"
 
