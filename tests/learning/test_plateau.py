@@ -238,3 +238,9 @@ def test_a_training_that_was_killed_goes_on_from_its_epoch(stop, options, rates,
     assert len(steps) == 2 * (sum(again) - stop)  # two batches an epoch, and none of the epochs that are done
     assert run.config["training"]["dev_scores"] == whole[0].config["training"]["dev_scores"]
     assert torch.equal(*(logits(each.model, each.encoder.tokenizer) for each in (plan, whole[1])))
+
+
+def test_of_a_single_rate_all_evaluations_count(rates, start, tmp_path):
+    rates([1.0, 2.0, 3.0, 9.0], [4.0, 3.0, 2.0, 1.0])
+    run, _ = start("ner", tmp_path / "run", "features", **{**BETO, "epochs": 4})
+    assert run.config["training"]["rates_tried"] == {"0.001": 9.0}

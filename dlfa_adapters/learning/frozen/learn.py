@@ -176,10 +176,11 @@ def learn_on_states(
         modules = [head for head in heads if isinstance(head, DLFAHead)]
         if not isinstance(train, OnStates) or not isinstance(dev, OnStates):
             raise ConfigError("Plateau takes training and dev data of with_states, whose rows a head of a model reads.")
-        return [
-            RateTrial(schedule.train(head, each, train, dev, seed, checkpoint, on_progress, on_epoch), schedule.trial)
+        ways = (
+            schedule.train(head, each, train, dev, seed, checkpoint, on_progress, on_epoch)
             for head, each in zip(modules, tried, strict=True)
-        ]
+        )
+        return [RateTrial(way, schedule.trial if len(way) > 1 else None) for way in ways]
     specs = [head for head in heads if isinstance(head, HeadSpec)]
     trained = iter(
         train_heads(
