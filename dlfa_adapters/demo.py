@@ -21,8 +21,7 @@ from dlfa_adapters.learning.finish import windows_of
 from dlfa_adapters.learning.frozen import Linear, learn_on_states, predict_heads, with_states
 from dlfa_adapters.learning.frozen.stacks import all_layers
 from dlfa_adapters.learning.settings import make_settings
-from dlfa_adapters.runs import Run, write_run
-from dlfa_adapters.runs.folder import check_run_place
+from dlfa_adapters.runs import Run, check_run_place, write_run
 from dlfa_adapters.runs.record import run_record
 from dlfa_adapters.sweeps.variants import make_variants
 from dlfa_adapters.tasks import NER

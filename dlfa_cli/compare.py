@@ -84,8 +84,7 @@ def compare(
         from dlfa_adapters.ground.files import write_text
         from dlfa_adapters.predict.run import predict_run
         from dlfa_adapters.scores.compare import compare_all
-        from dlfa_adapters.scores.notes import comparison_notes
-        from dlfa_adapters.scores.show import comparison_markdown, comparison_tables
+        from dlfa_adapters.scores.show import comparison_markdown, comparison_notes, comparison_tables
 
     with progress_bars(screen) as progress:
         if data is None:

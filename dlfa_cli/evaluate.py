@@ -83,9 +83,8 @@ def evaluate(
         from dlfa_adapters.ground.files import write_text
         from dlfa_adapters.predict.run import predict_run
         from dlfa_adapters.scores.evaluate import build_report
-        from dlfa_adapters.scores.notes import notes
         from dlfa_adapters.scores.show import markdown as as_markdown
-        from dlfa_adapters.scores.show import tables
+        from dlfa_adapters.scores.show import notes, tables
 
     with progress_bars(screen) as progress:
         predictions = predict_run(

@@ -128,7 +128,7 @@ def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]
     """Sweep; None in all processes but the main one."""
     from dlfa_adapters.ground.files import parse_bytes
     from dlfa_adapters.ground.running import see_one_gpu
-    from dlfa_adapters.sweeps.asked import check_sweep
+    from dlfa_adapters.sweeps import check_sweep
     from dlfa_adapters.sweeps.variants import parse_layers
     from dlfa_cli.screen import loading, progress_bars
 

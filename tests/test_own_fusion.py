@@ -16,7 +16,7 @@ from dlfa_adapters.learning import train
 from dlfa_adapters.models import DLFAForTokenClassification
 from dlfa_adapters.predict.load import load_run
 from dlfa_adapters.sweeps import run_sweep
-from dlfa_adapters.sweeps.saved import read_rows
+from dlfa_adapters.sweeps.table import read_sweep
 
 TAGGED = [
     (["Anna", "met", "Bob", "in", "Rome"], ["B-PER", "O", "B-PER", "O", "B-LOC"]),
@@ -131,13 +131,14 @@ def test_it_is_swept_with_its_option_varied(tiny_folder, tmp_path):
     assert list(specs)[3:] == ["power 2 exponent=1", "power 2 exponent=3", "power 1", "D_1 mask_padding=False"]
     assert [specs[name].head.fusion_options.exponent for name in list(specs)[3:6]] == [1, 3, 2]
     assert specs["D_1 mask_padding=False"].head.fusion_options.mask_padding is False
-    assert [row.spec for row in read_rows(tmp_path / "sweep")] == list(specs.values())
-    record = json.loads((tmp_path / "sweep" / "sweep.json").read_text("utf-8"))["heads"][4]["spec"]
-    assert record == {
+    records = [head["spec"] for head in json.loads((tmp_path / "sweep" / "sweep.json").read_text("utf-8"))["heads"]]
+    assert records == [json.loads(json.dumps(spec.record())) for spec in specs.values()]
+    assert records[4] == {
         "name": "power 2 exponent=3", "fusion": "power", "fuse_layer": [2], "exponent": 3, "signs": "kept", "seed": 0,
     }  # fmt: skip
     del FUSIONS["power"]
-    assert [row.spec.name for row in read_rows(tmp_path / "sweep")] == list(specs)  # a page is made without it
+    lines = read_sweep(tmp_path / "sweep" / "sweep.json").table.lines
+    assert [line.name for line in lines] == list(specs)  # a page is made without it
 
 
 def test_it_is_exported(trained, tmp_path, no_shape_checks):

@@ -10,7 +10,7 @@ from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning.loops import check_honoured
 from dlfa_adapters.learning.ranges import check_steps
 from dlfa_adapters.learning.settings import Settings, make_settings
-from dlfa_adapters.runs.folder import check_run_place
+from dlfa_adapters.runs import check_run_place
 from dlfa_adapters.runs.lifecycle import check_training_place, read_plan
 from dlfa_adapters.tuning import Tuning, get_tuning
 from dlfa_adapters.tuning.bottleneck import check_language_config

@@ -15,8 +15,7 @@ from torch import Tensor
 
 from dlfa_adapters.data.batching import HasInputIds, pad_batch
 from dlfa_adapters.encoders.cache import Cache, find_room
-from dlfa_adapters.encoders.compute import compute_states
-from dlfa_adapters.encoders.lower import Below, LowerStates
+from dlfa_adapters.encoders.compute import Below, LowerStates, compute_states
 from dlfa_adapters.encoders.parts import blocks_of, embeddings_of
 from dlfa_adapters.fusion import select_states
 from dlfa_adapters.ground.errors import ConfigError

@@ -10,7 +10,7 @@ from typing import Any
 from transformers import PrinterCallback, Trainer, TrainerCallback
 
 from dlfa_adapters.data.batching import SameLengthSampler
-from dlfa_adapters.encoders.lower import LowerStates
+from dlfa_adapters.encoders.compute import LowerStates
 from dlfa_adapters.ground.packages import without_lines
 from dlfa_adapters.ground.running import wait_for_everyone
 from dlfa_adapters.heads import AdapterTrainer

@@ -16,8 +16,7 @@ from dlfa_adapters.ground.running import world_size
 from dlfa_adapters.learning.early import BETO_GRID, check_search
 from dlfa_adapters.learning.plan import Plan
 from dlfa_adapters.learning.run import train
-from dlfa_adapters.runs import Run, read_run
-from dlfa_adapters.runs.folder import WorkFolder, move_run, remove_run
+from dlfa_adapters.runs import Run, WorkFolder, move_run, read_run, remove_run
 from dlfa_adapters.runs.lifecycle import remove_training
 
 _SEARCH = "search.json"

@@ -7,7 +7,7 @@ from transformers import AutoConfig, AutoTokenizer, PretrainedConfig, PreTrained
 from transformers.models.auto import modeling_auto
 
 from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError
-from dlfa_adapters.runs.folder import RUN_MODEL_TYPE
+from dlfa_adapters.runs import RUN_MODEL_TYPE
 from dlfa_adapters.tasks import KINDS
 
 

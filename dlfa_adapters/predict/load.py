@@ -10,7 +10,7 @@ from dlfa_adapters.ground.errors import ConfigError, RunError, mend
 from dlfa_adapters.ground.folders import check_writable
 from dlfa_adapters.heads.saved_config import is_dlfa, read_head_config
 from dlfa_adapters.kinds import kind_named, kind_of_head
-from dlfa_adapters.runs.folder import Run, read_run
+from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.tasks import KINDS, Task, get_task
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dlfa_adapters.kinds import Kind, kind_of_task
 from dlfa_adapters.kinds.shown import Confusion, ShownLine, TypeTable
 from dlfa_adapters.predict.predictions import Predicted, Predictions
 from dlfa_adapters.report.facts import Facts, facts
-from dlfa_adapters.scores.notes import notes
 from dlfa_adapters.scores.report import MeanReport, Report
+from dlfa_adapters.scores.show import notes
 from dlfa_adapters.tasks import Task
 
 RIGHT, WRONG = 3, 5

@@ -18,7 +18,7 @@ from dlfa_adapters.ground.errors import ConfigError, RunError, mend, wrong_in
 from dlfa_adapters.ground.files import read_json, write_json
 from dlfa_adapters.ground.folders import is_marked, mark, remove_drafts
 from dlfa_adapters.ground.running import is_main
-from dlfa_adapters.runs.folder import RUN_RECORD, WorkFolder, check_run_place, remove_run, write_run
+from dlfa_adapters.runs import RUN_RECORD, WorkFolder, check_run_place, remove_run, write_run
 from dlfa_adapters.runs.record import training_schema
 
 try:
@@ -114,7 +114,7 @@ class Training:
     """A training of one folder.
 
     Args:
-        out: The folder; see `runs.folder.write_run`.
+        out: The folder; see `runs.write_run`.
         record: Its `run.json`, by that or another name.
 
     Attributes:

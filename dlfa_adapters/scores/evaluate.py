@@ -12,8 +12,7 @@ from dlfa_adapters.kinds.metric import CountedScore, unknown_labels
 from dlfa_adapters.predict.predictions import Predicted, Predictions
 from dlfa_adapters.predict.run import predict_run
 from dlfa_adapters.runs import Run, read_run
-from dlfa_adapters.scores.families import family_of
-from dlfa_adapters.scores.groups import groups
+from dlfa_adapters.scores.groups import family_of, groups
 from dlfa_adapters.scores.intervals import Estimate
 from dlfa_adapters.scores.report import LanguageReport, MeanReport, Report, Table
 from dlfa_adapters.scores.resample import RESAMPLES, Scored, resample_scores

@@ -1,8 +1,22 @@
-"""Many fusions of one encoder, several seeds each, in one go: the paper's table with spread and intervals."""
+"""Many fusions of one encoder, several seeds each, in one go: the paper's table with spread and intervals.
 
-from typing import TYPE_CHECKING
+Here stands what can be asked of a sweep, and what is wrong with it before a model is there.
+"""
 
-from dlfa_adapters.ground.packages import lazily
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dlfa_adapters.data.reading import check_source
+from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.folders import check_writable
+from dlfa_adapters.ground.packages import check_matplotlib, lazily
+from dlfa_adapters.learning.early import check_options
+from dlfa_adapters.learning.loops import check_swept
+from dlfa_adapters.runs import WorkFolder
+from dlfa_adapters.sweeps.variants import check_seeds, read_extra
 
 if TYPE_CHECKING:
     from dlfa_adapters.sweeps.prepare import Prepared
@@ -23,3 +37,66 @@ __getattr__ = lazily(
         "make_variants": "variants",
     },
 )
+
+PLAN = "plan.json"
+BEST, STATES, TRAININGS = "best", "states", "trainings"
+_FILES = re.compile(
+    r"(plan|sweep)\.json|sweep\.md|(layers|languages)\.svg|states/[^/]+\.safetensors"
+    r"|trainings/(training|weights|epoch)-[0-9a-f]{16}(\.before)?\.safetensors|trainings/rates-[0-9a-f]{16}-\d+\.json"
+)
+
+
+def check_sweep(
+    task: str,
+    *,
+    target_data: Any = None,
+    split: str = "test",
+    extra: Iterable[str] = (),
+    seeds: int = 3,
+    limit: int | None = None,
+    out: str | Path | None = None,
+    **options: Any,
+) -> None:
+    """Refuse what cannot work; see `run_sweep` for the arguments.
+
+    Raises:
+        ConfigError: If an option has a value that cannot work, or something else than a sweep stands in its place.
+        DataError: If there are no such data.
+    """
+    for item in extra:
+        read_extra(item)
+    check_seeds(seeds)
+    if options.get("plots"):
+        check_matplotlib()
+    if limit is not None and limit < 1:
+        raise ConfigError(f"expected a limit of at least 1, got {limit}.")
+    for name in ("languages", "layers", "restart", "at_once", "plots", "state_budget"):
+        options.pop(name, None)
+    check_options(task, check=check_swept, **options)
+    check_source("samples:ner" if target_data is None else target_data, split)
+    check_sweep_place(Path(out or f"runs/{task}-sweep"))
+
+
+def sweep_work(folder: Path) -> WorkFolder:
+    """The folder of a sweep."""
+    return WorkFolder(folder, "a sweep", "the sweep", PLAN, _FILES)
+
+
+def check_sweep_place(folder: Path) -> None:
+    """Refuse a place where something stands that is not a sweep, or where nothing can be written.
+
+    Raises:
+        ConfigError: If so.
+    """
+    check_writable(folder)
+    if not sweep_work(folder).is_free(_is_plan):
+        raise ConfigError(f"{folder} exists and is not a sweep; give another folder with --out.")
+    if folder.is_symlink():
+        raise ConfigError(f"{folder} is a symbolic link; give the folder itself, --out {os.path.realpath(folder)}.")
+
+
+def _is_plan(plan: dict[str, Any]) -> bool:
+    """Whether this is the plan of a sweep, and not another program's."""
+    encoder = plan.get("encoder")
+    known = isinstance(encoder, dict) and "fingerprint" in encoder
+    return known and {"format", "task", "labels", "tuning", "data"} <= set(plan)

@@ -19,10 +19,9 @@ from dlfa_adapters.learning.frozen import HeadSpec, OnStates, Rate, TrainedHead,
 from dlfa_adapters.learning.frozen.stacks import all_layers
 from dlfa_adapters.learning.frozen.trained import Epoch, before
 from dlfa_adapters.learning.rate_choice import Attempt, Pair, pairs
-from dlfa_adapters.sweeps.asked import STATES, TRAININGS
-from dlfa_adapters.sweeps.attempts import Choices, Job
+from dlfa_adapters.sweeps import STATES, TRAININGS
 from dlfa_adapters.sweeps.prepare import Prepared
-from dlfa_adapters.sweeps.trainings import RowFiles, SweepRow
+from dlfa_adapters.sweeps.trainings import Choices, Job, RowFiles, SweepRow
 
 logger = logging.getLogger(__name__)
 
@@ -58,9 +57,11 @@ def frozen_sweep(
     _check(prepared)
     report = progress or (lambda stage, done, total: None)
     files = RowFiles(folder / TRAININGS, prepared)
-    missing = files.missing()
-    rest = set(range(len(prepared.specs))).difference(missing)
-    missing = sorted([*missing, *(number for number in rest if _read_weights(folder, files.key(number)) is None)])
+    missing = [
+        number
+        for number, spec in enumerate(prepared.specs)
+        if files.read(number) is None or _read_weights(folder, files.key(spec)) is None
+    ]
     if there := len(prepared.specs) - len(missing):
         note(f"{there} of {len(prepared.specs)} heads are there already.")
     if missing:
@@ -74,7 +75,7 @@ def frozen_sweep(
         stage = f"Training {len(specs)} heads side by side"
         trained = _train(prepared, jobs, data, checkpoint, stage, report, watch)
         for number, head in zip(missing, trained, strict=True):
-            save_tensors(_weights(folder, files.key(number)), head.state_dict, {"head": head.spec.name})
+            save_tensors(_weights(folder, files.key(head.spec)), head.state_dict, {"head": head.spec.name})
             files.write(number, SweepRow.of(head, choices.of(head.spec)))
         for path in (checkpoint, before(checkpoint)):
             path.unlink(missing_ok=True)
@@ -93,7 +94,7 @@ def trained_head(prepared: Prepared, row: SweepRow) -> TrainedHead:
     """
     if row.spec not in prepared.specs:
         raise RunError(f"{row.spec.name} with seed {row.spec.seed} is not of the sweep in {prepared.out}.")
-    key = RowFiles(prepared.out / TRAININGS, prepared).key(prepared.specs.index(row.spec))
+    key = RowFiles(prepared.out / TRAININGS, prepared).key(row.spec)
     weights = _read_weights(prepared.out, key)
     if weights is None:
         raise RunError(f"{_weights(prepared.out, key)} is missing or was damaged; start the sweep again.")

@@ -15,13 +15,12 @@ from dlfa_adapters.ground.running import Progress, device_name, is_main, world_s
 from dlfa_adapters.learning.early import check_options
 from dlfa_adapters.learning.loops import check_swept
 from dlfa_adapters.learning.plan import Source, Sources
-from dlfa_adapters.learning.settings import make_settings, resolve
+from dlfa_adapters.learning.settings import Settings, make_settings, resolve
 from dlfa_adapters.learning.steps import few_steps
 from dlfa_adapters.runs import Run
-from dlfa_adapters.sweeps.asked import check_sweep_place
-from dlfa_adapters.sweeps.attempts import with_head_rates
+from dlfa_adapters.sweeps import check_sweep_place
+from dlfa_adapters.sweeps.finetuned import finetuned_sweep
 from dlfa_adapters.sweeps.finetuned.ranks import without_launcher
-from dlfa_adapters.sweeps.finetuned.run import finetuned_sweep
 from dlfa_adapters.sweeps.frozen import frozen_sweep
 from dlfa_adapters.sweeps.prepare import Prepared, Request, prepare_sweep
 from dlfa_adapters.sweeps.saved import begin, save, save_best
@@ -29,9 +28,12 @@ from dlfa_adapters.sweeps.show import plot
 from dlfa_adapters.sweeps.table import SweepTable, make_table
 from dlfa_adapters.sweeps.trainings import SweepResult
 from dlfa_adapters.sweeps.variants import check_seeds, read_extra
-from dlfa_adapters.tuning import get_tuning
+from dlfa_adapters.tuning import Tuning, get_tuning
 
 logger = logging.getLogger(__name__)
+
+HEAD_RATE = 1e-3
+"""Tried in a sweep where a head would learn at the encoder's rate, which is small for weights that start at random."""
 
 
 @dataclass(frozen=True)
@@ -207,3 +209,19 @@ def _plots(
             note("No plots: matplotlib is not installed; type pip install 'dlfa-adapters[plots]'.")
             return []
     return plot(folder, result, table)
+
+
+def with_head_rates(resolved: Settings, given: Settings, tuning: Tuning) -> Settings:
+    """Settings in which a head that would learn at the encoder's rate has another rate to try.
+
+    Args:
+        resolved: All settings.
+        given: Those that the user gave: where a rate of the head or several of the encoder are among them, nothing is
+            added.
+        tuning: What learns beside the heads.
+    """
+    defaults, steps, rate = tuning.defaults_for(given.head.classifier), given.steps, resolved.steps.learning_rate
+    chosen = steps.head_learning_rate or steps.head_learning_rates is not None or steps.learning_rates
+    if chosen or tuning.on_states or defaults.head_learning_rate != defaults.learning_rate or not rate:
+        return resolved
+    return resolved.changed(head_learning_rates=(rate, HEAD_RATE) if rate != HEAD_RATE else ())

@@ -24,13 +24,11 @@ from dlfa_adapters.ground.packages import versions
 from dlfa_adapters.kinds import kind_of_task, metrics_for
 from dlfa_adapters.learning.features import add_trained_head
 from dlfa_adapters.learning.finish import language_names, windows_of
-from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.learning.rate_choice import UNKNOWN, RateChoice, finite_or_none
-from dlfa_adapters.runs import Run, write_run
-from dlfa_adapters.runs.folder import check_run_place
+from dlfa_adapters.learning.rate_choice import finite_or_none
+from dlfa_adapters.runs import Run, check_run_place, write_run
 from dlfa_adapters.runs.lifecycle import remove_training
 from dlfa_adapters.runs.record import run_record
-from dlfa_adapters.sweeps.asked import BEST, PLAN, TRAININGS, sweep_work
+from dlfa_adapters.sweeps import BEST, PLAN, TRAININGS, sweep_work
 from dlfa_adapters.sweeps.frozen import trained_head
 from dlfa_adapters.sweeps.prepare import Prepared
 from dlfa_adapters.sweeps.show import sweep_markdown
@@ -140,29 +138,6 @@ def save_head(prepared: Prepared, result: SweepResult, row: SweepRow, out: Path)
     return write_run(out, config, lambda folder: model.save_head(str(folder / "head"), task.name))
 
 
-def read_rows(folder: str | Path) -> list[SweepRow]:
-    """The scores of a finished sweep, without the counts of items.
-
-    Raises:
-        RunError: If there is none, or its file is damaged.
-    """
-    path = Path(folder) / RESULT
-    whole = _read_json(path)
-    try:
-        return [
-            SweepRow(
-                spec=HeadSpec.read(head["spec"]),
-                epoch=head["epoch"],
-                dev=head["dev"],
-                languages={name: [_number(x) for x in values] for name, values in head["languages"].items()},
-                rates=RateChoice.from_dict(head["rates"]) if "rates" in head else UNKNOWN,
-            )
-            for head in whole["heads"]
-        ]
-    except (KeyError, TypeError) as error:
-        raise RunError(f"{path} is damaged ({error}); start the sweep again.") from None
-
-
 def _as_dict(row: SweepRow) -> dict[str, Any]:
     languages = {name: [_rounded(x) for x in values] for name, values in row.languages.items()}
     dev, rates = [_rounded(x) for x in row.dev], row.rates.to_dict()
@@ -171,10 +146,6 @@ def _as_dict(row: SweepRow) -> dict[str, Any]:
 
 def _rounded(value: float) -> float | None:
     return None if math.isnan(value) else round(value, 4)
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
 
 
 def _plan(prepared: Prepared) -> dict[str, Any]:

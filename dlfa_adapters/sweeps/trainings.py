@@ -1,25 +1,28 @@
 """The trainings of a sweep, of frozen and of fine-tuned encoders alike: what each gave, and a file for each.
 
-A file is complete or not there, so that a sweep that was killed goes on where it was.
+A file is complete or not there, so that a sweep that was killed goes on where it was. Attempts at learning rates have
+files too. Where encoders are fine-tuned an attempt is a whole training with the first seed, so the best one is that
+seed's, and is not trained again.
 """
 
 import hashlib
 import json
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 
+from dlfa_adapters.ground.files import write_whole
 from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
 from dlfa_adapters.learning.frozen import HeadSpec, TrainedHead
-from dlfa_adapters.learning.rate_choice import UNKNOWN, Pair, RateChoice
+from dlfa_adapters.learning.rate_choice import UNKNOWN, Attempt, Pair, RateChoice, choose_rates
 from dlfa_adapters.scores.translations import Translations
 from dlfa_adapters.tasks import Task
 
@@ -148,7 +151,7 @@ class RowFiles:
 
     def read(self, number: int) -> SweepRow | None:
         """A finished training; None if it is not finished."""
-        path = self._path(number)
+        path = self.path(number)
         try:
             tensors, about = read_tensors(path)
         except FileNotFoundError:
@@ -168,11 +171,7 @@ class RowFiles:
         about: dict[str, Any] = {"epoch": row.epoch, "dev": row.dev, "loss": row.loss, "languages": row.languages}
         about |= {"rates": row.rates.to_dict(), "identity": self._identity(self.specs[number])}
         counts = {str(i): torch.from_numpy(row.counts[language]) for i, language in enumerate(row.languages)}
-        save_tensors(self._path(number), counts, about)
-
-    def delete(self, number: int) -> None:
-        """Delete the file of a training, if there is one."""
-        self._path(number).unlink(missing_ok=True)
+        save_tensors(self.path(number), counts, about)
 
     def attempt(self, spec: HeadSpec, rates: Pair) -> "RowFiles":
         """The file of one training at rates that are only tried: its number is 0, and its name another one."""
@@ -180,16 +179,67 @@ class RowFiles:
         files.specs, files._sweep = [spec], f"{self._sweep} {json.dumps(rates)}"
         return files
 
-    def _path(self, number: int) -> Path:
-        return self.folder / f"training-{self.key(number)}.safetensors"
+    def path(self, number: int) -> Path:
+        """Its file."""
+        return self.folder / f"training-{self.key(self.specs[number])}.safetensors"
 
-    def key(self, number: int) -> str:
-        """What tells the training from all others: the same wherever it stands in a sweep."""
-        return self.key_of(self.specs[number])
-
-    def key_of(self, spec: HeadSpec) -> str:
-        """The same of a training that need not be of the sweep."""
+    def key(self, spec: HeadSpec) -> str:
+        """What tells a training from all others: the same wherever it stands in a sweep."""
         return self._identity(spec)[:16]
 
     def _identity(self, spec: HeadSpec) -> str:
         return hashlib.sha256(f"{self._sweep} {json.dumps(spec.record(), sort_keys=True)}".encode()).hexdigest()
+
+
+class Job(NamedTuple):
+    """A training of a sweep: a head, with the seed, and its learning rates."""
+
+    spec: HeadSpec
+    rates: Pair
+
+
+class Choices:
+    """Attempts and choices of a sweep, beside its finished trainings; every variant is tried with the first seed."""
+
+    def __init__(self, files: RowFiles, pairs: list[Pair], seed: int) -> None:
+        self.files, self.pairs, self.seed = files, pairs, seed
+
+    def jobs(self, specs: Iterable[HeadSpec]) -> list[Job]:
+        """All attempts for some heads; none where there is nothing to choose."""
+        if len(self.pairs) == 1:
+            return []
+        first = dict.fromkeys(replace(spec, seed=self.seed) for spec in specs)
+        return [Job(spec, pair) for spec in first for pair in self.pairs]
+
+    def read(self, job: Job) -> Attempt | None:
+        """A finished attempt; None if it is not finished."""
+        try:
+            return Attempt.from_dict(json.loads(self._path(job).read_text("utf-8")))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def write(self, job: Job, attempt: Attempt) -> None:
+        """Write an attempt down."""
+        with write_whole(self._path(job)) as draft:
+            draft.write_text(json.dumps(attempt.to_dict(), allow_nan=False) + "\n", "utf-8")
+
+    def take_best(self) -> None:
+        """Make the best attempts the trainings of the first seed, and delete the scores of the others."""
+        for number in self.files.missing():
+            if (spec := self.files.specs[number]).seed == self.seed:
+                choice = self.of(spec)
+                if (row := self.files.attempt(spec, choice.rates).read(0)) is not None:
+                    self.files.write(number, replace(row, rates=choice))
+        for job in self.jobs(self.files.specs):
+            self.files.attempt(*job).path(0).unlink(missing_ok=True)
+
+    def of(self, spec: HeadSpec) -> RateChoice:
+        """The rates of a head, all attempts for which are finished."""
+        if not (jobs := self.jobs([spec])):
+            return RateChoice(self.pairs[0])
+        attempts = [self.read(job) for job in jobs]
+        assert None not in attempts, f"attempts for {spec.name} are missing"
+        return choose_rates([attempt for attempt in attempts if attempt is not None])
+
+    def _path(self, job: Job) -> Path:
+        return self.files.folder / f"rates-{self.files.key(job.spec)}-{self.pairs.index(job.rates)}.json"

@@ -3,11 +3,10 @@
 import difflib
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.tuning.base import Defaults, Tuning
+from dlfa_adapters.tuning.base import Defaults, PartSize, Tuning, frozen_modules, parameter_report, trainable_share
 from dlfa_adapters.tuning.bottleneck import Bottleneck, Stack
 from dlfa_adapters.tuning.encoder import Features, Freeze, Full
 from dlfa_adapters.tuning.lora import LoRA, PeftLoRA
-from dlfa_adapters.tuning.parameters import PartSize, frozen_modules, parameter_report, trainable_share
 
 __all__ = [
     "TUNINGS",

@@ -3,9 +3,8 @@
 from typing import Any, ClassVar
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.tuning.base import Defaults, Saved, Tuning
+from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, freeze_unused
 from dlfa_adapters.tuning.lora import add_and_train
-from dlfa_adapters.tuning.parameters import freeze_unused
 
 CONFIG = "seq_bn"
 CONFIGS = ("seq_bn", "double_seq_bn", "par_bn", "scaled_par_bn", "compacter", "compacter++")

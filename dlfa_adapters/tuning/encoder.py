@@ -4,8 +4,7 @@ from typing import Any, ClassVar
 
 from dlfa_adapters.encoders.parts import blocks_of, embeddings_of
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, no_argument
-from dlfa_adapters.tuning.parameters import freeze, freeze_unused
+from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, freeze, freeze_unused, no_argument
 
 
 class Full(Tuning):

@@ -3,8 +3,7 @@
 from typing import Any, ClassVar
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.tuning.base import Defaults, Saved, Tuning
-from dlfa_adapters.tuning.parameters import freeze_unused
+from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, freeze_unused
 
 RANK = 8
 
@@ -26,7 +25,11 @@ class LoRA(Tuning):
 
     def __init__(self, argument: str | None = None) -> None:
         super().__init__(argument)
-        self.rank = check_rank(self)
+        if argument is not None and (not argument.isdecimal() or int(argument) < 1):
+            raise ConfigError(
+                f"--tuning {self.name} takes a rank from 1 up, got {str(self)!r}; type {self.name}:{RANK}."
+            )
+        self.rank = RANK if argument is None else int(argument)
 
     def prepare(self, model: Any, head_name: str) -> Any:
         """Add the updates under the head's name, and let them and the head learn."""
@@ -42,21 +45,6 @@ class LoRA(Tuning):
         return {"implementation": f"adapters {adapters.__version__}", "rank": self.rank, "alpha": 2 * self.rank}
 
 
-def check_rank(tuning: Tuning) -> int:
-    """The rank that the argument gives, or the default.
-
-    Raises:
-        ConfigError: If it is no whole number from 1 up.
-    """
-    if tuning.argument is None:
-        return RANK
-    if not tuning.argument.isdecimal() or int(tuning.argument) < 1:
-        raise ConfigError(
-            f"--tuning {tuning.name} takes a rank from 1 up, got {str(tuning)!r}; type {tuning.name}:{RANK}."
-        )
-    return int(tuning.argument)
-
-
 def add_and_train(model: Any, head_name: str, config: Any) -> Any:
     """Add an adapter under the head's name; it and the head learn, the encoder does not."""
     model.add_adapter(head_name, config=config, overwrite_ok=True)
@@ -66,26 +54,15 @@ def add_and_train(model: Any, head_name: str, config: Any) -> Any:
     return model
 
 
-class PeftLoRA(Tuning):
+class PeftLoRA(LoRA):
     """The LoRA of PEFT, with rank r and alpha 2r, on a `DLFAForTokenClassification` or `DLFAForSequenceClassification`.
 
     The same method as `lora`; what it saves can be used without the package adapters, and merged into the encoder.
-
-    Args:
-        argument: The rank; 8 without it.
-
-    Raises:
-        ConfigError: If it is no whole number from 1 up.
     """
 
     name: ClassVar[str] = "peft-lora"
     summary: ClassVar[str] = "low-rank updates by PEFT, on plain Transformers classes; peft-lora:16 sets the rank"
-    defaults: ClassVar[Defaults] = LoRA.defaults
     saved: ClassVar[Saved] = "peft"
-
-    def __init__(self, argument: str | None = None) -> None:
-        super().__init__(argument)
-        self.rank = check_rank(self)
 
     def prepare(self, model: Any, head_name: str) -> Any:
         """A plain model with the same head, and the updates on it."""

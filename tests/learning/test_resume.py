@@ -146,8 +146,8 @@ def test_a_checkpoint_is_whole_with_its_files_and_no_others(tmp_path):
 
 WRITING = {
     "head and encoder": "dlfa_adapters.learning.finish.save_trained",
-    "checksums": "dlfa_adapters.runs.folder.sha256_of",
-    "just before it is there": "dlfa_adapters.runs.folder.Path.rename",
+    "checksums": "dlfa_adapters.runs.sha256_of",
+    "just before it is there": "dlfa_adapters.runs.Path.rename",
 }
 
 
@@ -172,7 +172,7 @@ def test_killed_while_an_earlier_run_is_replaced(start, data, through, tmp_path,
         return rename(path, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr("dlfa_adapters.runs.folder.Path.rename", second_call)
+        patch.setattr("dlfa_adapters.runs.Path.rename", second_call)
         killed(lambda: start("ner", tmp_path / "run", **data, **STEPS))
     assert not (tmp_path / "run").exists()  # the earlier run is aside, the new one not yet there
     assert_equal_weights(resume_training(tmp_path / "run"), through["full"])

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.runs import read_run, write_run
-from dlfa_adapters.runs.folder import check_run_place
+from dlfa_adapters.runs import check_run_place, read_run, write_run
 
 
 def write_head(folder):

@@ -195,14 +195,14 @@ def test_killed_at_a_step(step, learn, through, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["xx"]
 
 
-@pytest.mark.parametrize("moment", ["dlfa_adapters.runs.folder.sha256_of", "remove_work"])
+@pytest.mark.parametrize("moment", ["dlfa_adapters.runs.sha256_of", "remove_work"])
 def test_killed_while_the_folder_is_written(moment, learn, through, tmp_path, monkeypatch):
     """The weights are there, the record is not; or all is there and the checkpoints were about to go."""
     with monkeypatch.context() as patch:
         if moment == "remove_work":
             patch.setattr("dlfa_adapters.runs.lifecycle.remove_work", die)
         else:
-            patch.setattr("dlfa_adapters.runs.folder.sha256_of", die)
+            patch.setattr("dlfa_adapters.runs.sha256_of", die)
         killed(lambda: learn(tmp_path / "xx", every=100))
     assert (tmp_path / "xx").exists() == (moment == "remove_work")
     if moment == "remove_work":

@@ -14,8 +14,8 @@ from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.learning import train
 from dlfa_adapters.predict.run import predict_run
 from dlfa_adapters.scores.evaluate import build_report
-from dlfa_adapters.scores.notes import notes
 from dlfa_adapters.scores.saved import read_report
+from dlfa_adapters.scores.show import notes
 from dlfa_cli.main import app
 
 WORDS = ["Anna met Bob in Rome", "New York is far", "the Bank of Rome", "bob and anna met", "A b C d E f G h"]

@@ -13,7 +13,7 @@ from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.predict.run import predict_run
 from dlfa_adapters.scores.evaluate import build_report
-from dlfa_adapters.scores.notes import notes
+from dlfa_adapters.scores.show import notes
 from dlfa_adapters.sweeps.prepare import Request, _targets
 from dlfa_adapters.tasks import NER
 from dlfa_cli.main import app

@@ -9,8 +9,7 @@ from dlfa_adapters.data.alignment import AlignmentCounts
 from dlfa_adapters.data.pairs import TruncationCounts
 from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
 from dlfa_adapters.scores.evaluate import build_report
-from dlfa_adapters.scores.notes import notes
-from dlfa_adapters.scores.show import markdown, tables
+from dlfa_adapters.scores.show import markdown, notes, tables
 from dlfa_adapters.tasks import PAWSX, POS, XNLI, classification_task, tagging_task
 from tests.predict.fakes import FakeClassifier, FakeTagger, ask, oracle, tagged
 

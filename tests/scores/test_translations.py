@@ -10,10 +10,10 @@ from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.predict.run import items_by_language
 from dlfa_adapters.scores.compare import compare, compare_all
 from dlfa_adapters.scores.evaluate import build_report
-from dlfa_adapters.scores.notes import comparison_notes, notes
 from dlfa_adapters.scores.report import Report
 from dlfa_adapters.scores.resample import resample_languages
 from dlfa_adapters.scores.saved import REPORT, read_evaluation, read_report, save_evaluation
+from dlfa_adapters.scores.show import comparison_notes, notes
 from dlfa_adapters.scores.translations import EARLIER, find_translations
 from dlfa_adapters.tasks import NER, PAWSX, POS, TOPIC, XNLI, classification_task
 from tests.predict.fakes import FakeClassifier, FakeTagger, ask

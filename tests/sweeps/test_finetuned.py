@@ -6,14 +6,14 @@ import pytest
 import torch
 from finetuned_data import prepared, still_folder
 
-import dlfa_adapters.sweeps.finetuned.run as module
+import dlfa_adapters.sweeps.finetuned as module
 import dlfa_adapters.sweeps.finetuned.work as work
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.learning.rate_choice import Pair, pairs
 from dlfa_adapters.learning.settings import make_settings, resolve
-from dlfa_adapters.sweeps.attempts import with_head_rates
+from dlfa_adapters.sweeps.finetuned import finetuned_sweep
 from dlfa_adapters.sweeps.finetuned.ranks import bytes_per_member, how_many_at_once
-from dlfa_adapters.sweeps.finetuned.run import finetuned_sweep
+from dlfa_adapters.sweeps.run import with_head_rates
 from dlfa_adapters.sweeps.trainings import RowFiles
 from dlfa_adapters.tuning import get_tuning
 
@@ -222,7 +222,7 @@ def test_runs_of_one_seed_stand_side_by_side(sweep, rows, tmp_path, monkeypatch)
 def test_what_is_finished_is_not_trained_again(one_seed, first_rows, tmp_path, monkeypatch):
     finetuned_sweep(one_seed, tmp_path, at_once=3)
     files = RowFiles(tmp_path, one_seed)
-    whole, cut, other = (tmp_path / f"training-{files.key(number)}.safetensors" for number in range(3))
+    whole, cut, other = (tmp_path / f"training-{files.key(files.specs[number])}.safetensors" for number in range(3))
     cut.write_bytes(cut.read_bytes()[:200])
     other.write_bytes(whole.read_bytes())  # of another training than its name says
     trained = []

@@ -11,8 +11,8 @@ from finetuned_data import prepared, still_folder
 from test_finetuned import assert_same
 
 from dlfa_adapters.ground.running import see_one_gpu
+from dlfa_adapters.sweeps.finetuned import finetuned_sweep
 from dlfa_adapters.sweeps.finetuned.ranks import without_launcher
-from dlfa_adapters.sweeps.finetuned.run import finetuned_sweep
 
 PROCESSES = """
 import json, os, sys, torch
@@ -20,7 +20,7 @@ torch.set_num_threads(1)
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from finetuned_data import prepared
-from dlfa_adapters.sweeps.finetuned.run import finetuned_sweep
+from dlfa_adapters.sweeps.finetuned import finetuned_sweep
 from dlfa_adapters.sweeps.trainings import RowFiles
 
 def work(model, out):

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from dlfa_adapters.fusion import FUSIONS, check_fuse_layer, make_fusion
+from dlfa_adapters.fusion import check_fuse_layer, make_fusion
 from dlfa_adapters.fusion.options import flat, recorded
 from dlfa_adapters.tasks.head_options import HeadOptions
 
@@ -30,20 +30,12 @@ class HeadSpec:
         """A head with options by name, see `HeadOptions`: `HeadSpec.of("D_7", fuse_layer=7, gate="attention")`."""
         return cls(name=name, seed=seed, head=HeadOptions().changed(**options))
 
-    @classmethod
-    def read(cls, record: dict[str, Any]) -> "HeadSpec":
-        """What `record` has written; of a fusion that is not registered here only name, layers and seed."""
-        if record["fusion"] in FUSIONS:
-            return cls.of(**record)
-        head = HeadOptions(fusion=record["fusion"], fuse_layer=tuple(record["fuse_layer"]), fusion_options=None)
-        return cls(name=record["name"], seed=record["seed"], head=head)
-
     def changed(self, name: str, **options: Any) -> "HeadSpec":
         """Another head, with other values of some options."""
         return replace(self, name=name, head=self.head.changed(**options))
 
     def record(self) -> dict[str, Any]:
-        """For a JSON file; `read` reads it again."""
+        """For a JSON file."""
         fused = {**recorded(self.head.fusion_options), "seed": self.seed}
         return {"name": self.name, "fusion": self.head.fusion, "fuse_layer": self.head.layers, **fused}
 

@@ -20,9 +20,9 @@ from dlfa_adapters.learning.frozen.trained import Epoch
 from dlfa_adapters.learning.safeguards import NotFiniteError
 from dlfa_adapters.learning.steps import steps_of_epoch
 from dlfa_adapters.runs.lifecycle import remove_training
-from dlfa_adapters.sweeps.attempts import Job
 from dlfa_adapters.sweeps.finetuned.ranks import without_launcher
 from dlfa_adapters.sweeps.prepare import Prepared
+from dlfa_adapters.sweeps.trainings import Job
 
 logger = logging.getLogger(__name__)
 
