@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dlfa_cli.evaluate import RESAMPLES, AsJson, Resamples, Seed, show
-from dlfa_cli.options import Command, CommandGroup
+from dlfa_cli.options import RESAMPLES, AsJson, BootstrapSeed, Command, CommandGroup, Resamples
 
 analyze_app = typer.Typer(cls=CommandGroup, no_args_is_help=True)
 
@@ -28,7 +27,7 @@ def cosine(
     ] = None,
     limit: Annotated[int, typer.Option(min=2, help="Take the first N pairs.")] = 1000,
     resamples: Resamples = RESAMPLES,
-    seed: Seed = 0,
+    seed: BootstrapSeed = 0,
     as_json: AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the cosines by layer into this .svg, .png or .pdf.")] = None,
 ) -> None:
@@ -51,7 +50,7 @@ def cosine(
     from dlfa_adapters.ground.packages import check_plot
     from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import read_run
-    from dlfa_cli.screen import loading, progress_bars
+    from dlfa_cli.screen import loading, progress_bars, show_tables
 
     if parallel is None:
         raise ConfigError("Sentences and their translations are needed; add --parallel FILE, a TAB between the two.")
@@ -97,4 +96,4 @@ def cosine(
         told = {"parallel": str(parallel), "models": [report.to_dict() for report in reports], "differences": rows}
         typer.echo(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False))
     else:
-        show(parallel_tables(reports, compared), parallel_notes(reports))
+        show_tables(parallel_tables(reports, compared), parallel_notes(reports))

@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dlfa_cli.options import AsJson, Model
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
     from dlfa_adapters.demo import DemoResult
 
-
 MOST_SEED = 2**32 - 1  # what NumPy takes
+ENTITY_COLOURS = {"PER": "bold green", "LOC": "bold cyan", "ORG": "bold magenta"}
 
 
 def demo(
-    model: Annotated[
-        str, typer.Option("--model", "-m", help="`offline` (from the package index), a folder, or a name on the hub.")
-    ] = "offline",
+    model: Model = "offline",
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the picked model.")] = Path("runs/ner-demo"),
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of first weights and order of batches.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Learn named entities from English samples with a frozen encoder, and tag other languages. Under two minutes.
 
@@ -136,8 +136,6 @@ def _table(console: "Console", result: "DemoResult") -> None:
 def coloured(words: list[str], tags: list[str]) -> "Text":
     """Words with their entities in colour, and the type behind each."""
     from rich.text import Text
-
-    from dlfa_cli.screen import ENTITY_COLOURS
 
     text = Text()
     for i, (word, tag) in enumerate(zip(words, tags, strict=True)):

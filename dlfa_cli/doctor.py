@@ -5,9 +5,11 @@ import platform
 import subprocess
 import sys
 from importlib import metadata
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+from dlfa_cli.options import AsJson
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -28,7 +30,7 @@ EXTRAS = {
 DEVELOPERS = ("dev", "docs", "test")
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False) -> None:
+def doctor(as_json: AsJson = False) -> None:
     """Tell what is installed, which devices there are, whether the hub answers, and what is missing for what.
 
     Exit code 0, or 2 where something is broken without which nothing works. Examples:

@@ -1,29 +1,32 @@
-"""`dlfa evaluate`: score the model of a run on data in many languages; `dlfa report`: a page of that, or of a sweep."""
+"""`dlfa evaluate`, `compare`, `report`: a run, or several, judged on data in many languages; a page of that."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from string import ascii_uppercase
+from typing import Annotated, Any
 
 import typer
 
-from dlfa_cli.options import Format, TagColumn, WordColumn
+from dlfa_cli.options import (
+    RESAMPLES,
+    AsJson,
+    BootstrapSeed,
+    EvaluationPrecision,
+    Format,
+    Resamples,
+    RunFolder,
+    TagColumn,
+    WordColumn,
+    adapters_by_language,
+    language_list,
+)
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from dlfa_adapters.scores.show import TextTable
-
-RESAMPLES, MOST_RESAMPLES = 1000, 1_000_000
 Split = Annotated[str, typer.Option(help="`train`, `dev` or `test`.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Take the first N items of each language.")]
-Resamples = Annotated[int, typer.Option(min=1, max=MOST_RESAMPLES, help="Bootstrap resamples.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="A run folder, e.g. what `dlfa demo` saved.")],
+    run: RunFolder,
     data: Annotated[str, typer.Option("--data", "-d", help="A file, a folder, `samples:NAME` or `hub:NAME`.")],
     task: Annotated[str | None, typer.Option(help="What the data are for, if not for the run's own task.")] = None,
     split: Split = "test",
@@ -38,10 +41,10 @@ def evaluate(
         list[str] | None,
         typer.Option(help="LANGUAGE=FOLDER: a language's own adapter (runs of --tuning stack); repeatable."),
     ] = None,
-    precision: Annotated[str, typer.Option(help="`fp32`, or `bf16`: half the memory.")] = "fp32",
+    precision: EvaluationPrecision = "fp32",
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile: pays for much data.")] = False,
     resamples: Resamples = RESAMPLES,
-    seed: Seed = 0,
+    seed: BootstrapSeed = 0,
     as_json: AsJson = False,
     markdown: Annotated[Path | None, typer.Option(help="Write the report to this file as Markdown.")] = None,
     save: Annotated[bool, typer.Option("--save", help="Save report and predictions beside the run.")] = False,
@@ -59,14 +62,16 @@ def evaluate(
 
     `dlfa evaluate runs/ner-stack -d samples:ner --language-adapter de=adapters/de --language-adapter ru=adapters/ru`
     """
-    from dlfa_adapters.data.reading import Reading, check_source
     from dlfa_adapters.predict.load import check_has_language, check_precision, task_of
     from dlfa_adapters.runs import read_run
-    from dlfa_cli.screen import loading, progress_bars, typed
+    from dlfa_cli.screen import loading, print_lines, progress_bars, show_tables, typed
 
     task_of(read := read_run(run))
-    Reading(format, word_column, tag_column).check([data])
-    check_source(data, split, format)
+    given: dict[str, Any] = {
+        "task": task, "split": split, "languages": language_list(languages), "limit": limit,
+        "format": format, "word_column": word_column, "tag_column": tag_column,
+    }  # fmt: skip
+    _check_data(data, given)
     check_precision(precision)
     adapters = adapters_by_language(language_adapter or [])
     folder = out
@@ -75,8 +80,7 @@ def evaluate(
 
         folder = out or default_folder(run, data, split)
         check_evaluation_place(folder)
-    if markdown is not None:
-        check_markdown(markdown)
+    _check_markdown(markdown)
     if adapters:
         check_has_language(read)
     with loading() as screen:
@@ -88,33 +92,108 @@ def evaluate(
 
     with progress_bars(screen) as progress:
         predictions = predict_run(
-            read,
-            data,
-            task=task,
-            split=split,
-            languages=language_list(languages),
-            format=format,
-            word_column=word_column,
-            tag_column=tag_column,
-            limit=limit,
-            language_adapters=adapters,
-            precision=precision,
-            compile=compile,
-            progress=progress,
+            read, data, **given, language_adapters=adapters, precision=precision, compile=compile, progress=progress
         )
         report = build_report(predictions, resamples=resamples, seed=seed, progress=progress)
-    for line in predictions.about["data"]["read"]:
-        screen.print(f"Read: {line}", markup=False, soft_wrap=True)
+    print_lines(screen, (f"Read: {line}" for line in predictions.about["data"]["read"]))
     if as_json:
         typer.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=1, allow_nan=False))
     else:
-        show(tables(report), notes(report))
+        show_tables(tables(report), notes(report))
     if markdown is not None:
         write_text(markdown, as_markdown(report))
     if folder is not None:
         save_evaluation(folder, predictions, report)
         page = f"dlfa report {typed(folder if out else run)}"
-        screen.print(f"Saved in {folder}; a page of it: {page}", markup=False, soft_wrap=True)
+        print_lines(screen, [f"Saved in {folder}; a page of it: {page}"])
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="A run folder, or a saved evaluation.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another.")],
+    more: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[C]...", help="More, all compared with A at once.", show_default=False),
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", "-d", help="For runs: a file, a folder, `samples:NAME` or `hub:NAME`.")
+    ] = None,
+    task: Annotated[str | None, typer.Option(help="What the data are for, if not for the runs' own task.")] = None,
+    split: Split = "test",
+    languages: Annotated[str | None, typer.Option("--languages", "-l", help="Such as `de,sw`.")] = None,
+    format: Format = None,
+    word_column: WordColumn = None,
+    tag_column: TagColumn = None,
+    limit: Limit = None,
+    resamples: Resamples = RESAMPLES,
+    seed: BootstrapSeed = 0,
+    as_json: AsJson = False,
+    markdown: Annotated[Path | None, typer.Option(help="Write the comparison to this file as Markdown.")] = None,
+) -> None:
+    """B minus A: the difference in each language and in the means, with paired intervals and p-values.
+
+    All must have been asked the same words with the same gold labels. Of more than two, each is compared with A, and
+    adjusted p-values are for all of them at once. Examples:
+
+    `dlfa compare runs/ner-demo runs/ner-xlmr --data download/panx --split dev`
+
+    `dlfa compare runs/ner-demo-evaluated/panx-dev runs/ner-xlmr-evaluated/panx-dev`
+
+    `dlfa compare runs/ner-last runs/ner-4 runs/ner-8 --data samples:ner`
+    """
+    from dlfa_adapters.ground.errors import ConfigError
+    from dlfa_adapters.predict.load import task_of
+    from dlfa_adapters.runs import read_run
+    from dlfa_adapters.scores.saved import is_evaluation, read_evaluation
+    from dlfa_cli.screen import loading, progress_bars, show_tables, typed
+
+    folders = [a, b, *(more or [])]
+    saved = [is_evaluation(folder) for folder in folders]
+    if data is None and not all(saved):
+        [unsaved, *_] = [read_run(folder).folder for folder in folders if not is_evaluation(folder)]
+        if any(saved):
+            raise ConfigError(
+                f"A saved evaluation is compared with another one, and {unsaved} is not one; type: "
+                f"dlfa evaluate {typed(unsaved)} --data DATA --save"
+            )
+        raise ConfigError("Two runs are compared on some data: add --data, e.g. --data samples:ner.")
+    if data is not None and any(saved):
+        raise ConfigError("A saved evaluation has its data with it: leave --data out, or give two run folders.")
+    _check_markdown(markdown)
+    runs = [] if data is None else [read_run(folder) for folder in folders]
+    for run in runs:
+        task_of(run)
+    given: dict[str, Any] = {
+        "task": task, "split": split, "languages": language_list(languages), "limit": limit,
+        "format": format, "word_column": word_column, "tag_column": tag_column,
+    }  # fmt: skip
+    if data is not None:
+        _check_data(data, given)
+    with loading() as screen:
+        from dlfa_adapters.ground.files import write_text
+        from dlfa_adapters.predict.run import predict_run
+        from dlfa_adapters.scores.compare import compare_all
+        from dlfa_adapters.scores.show import comparison_markdown, comparison_notes, comparison_tables
+
+    with progress_bars(screen) as progress:
+        if data is None:
+            models = [read_evaluation(folder) for folder in folders]
+        else:
+            names = (*ascii_uppercase, *map(str, range(27, len(runs) + 1)))
+            models = [
+                predict_run(run, data, **given, progress=lambda stage, *n, name=name: progress(f"{stage} ({name})", *n))
+                for name, run in zip(names, runs, strict=False)
+            ]
+        found = compare_all(models, resamples=resamples, seed=seed, progress=progress)
+    if as_json:
+        one, *others = [comparison.to_dict() for comparison in found]
+        told = {"format": one["format"], "comparisons": [one, *others]} if others else one
+        typer.echo(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False))
+    else:
+        for comparison in found:
+            show_tables(comparison_tables(comparison), comparison_notes(comparison))
+    if markdown is not None:
+        write_text(markdown, "\n".join(comparison_markdown(comparison) for comparison in found))
 
 
 def report(
@@ -145,70 +224,23 @@ def report(
     typer.echo(file)
 
 
-def check_markdown(path: Path) -> None:
-    """Refuse a place where no file can be written, before the work.
+def _check_data(data: str, given: dict[str, Any]) -> None:
+    """Refuse data that cannot be read as was typed."""
+    from dlfa_adapters.data.reading import Reading, check_source
 
-    Raises:
-        ConfigError: If so.
-    """
+    Reading(given["format"], given["word_column"], given["tag_column"]).check([data])
+    check_source(data, given["split"], given["format"])
+
+
+def _check_markdown(path: Path | None) -> None:
+    """Refuse a place where no file can be written, before the work."""
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.ground.folders import check_writable
 
+    if path is None:
+        return
     check_writable(path)
     if path.is_dir():
         raise ConfigError(f"--markdown expects a file, but {path} is a folder.")
     if not path.parent.exists():
         raise ConfigError(f"{path} cannot be written: there is no folder {path.parent}; make it first.")
-
-
-def adapters_by_language(given: Sequence[str]) -> dict[str, str]:
-    """The folders in `de=adapters/de`, by language.
-
-    Raises:
-        ConfigError: If one is not of this form, or a language comes twice.
-    """
-    from dlfa_adapters.ground.errors import ConfigError
-
-    folders: dict[str, str] = {}
-    for text in given:
-        language, _, folder = text.partition("=")
-        if not language or not folder:
-            raise ConfigError(f"--language-adapter expects LANGUAGE=FOLDER, got {text!r}; type e.g. de=adapters/de.")
-        if language in folders:
-            raise ConfigError(f"--language-adapter names {language} twice: {folders[language]} and {folder}.")
-        folders[language] = folder
-    return folders
-
-
-def language_list(text: str | None) -> list[str] | None:
-    """The codes in `de,sw`; None where there are none."""
-    return [code for part in (text or "").split(",") if (code := part.strip())] or None
-
-
-def print_table(console: "Console", header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """A table whose first column is text and whose others are numbers, which are never broken over two lines."""
-    from rich.table import Table
-
-    from dlfa_cli.screen import plain
-
-    longest = [max(len(row[number]) for row in [header, *rows]) for number in range(len(header))]
-    gap = 2 if sum(longest) + 2 * len(longest) <= console.width else 1
-    table = Table(title=plain(title) or None, box=None, padding=(0, gap, 0, 0), pad_edge=False)
-    table.title_style, table.title_justify = "bold", "left"
-    for number, name in enumerate(header):
-        table.add_column(plain(name), justify="right" if number else "left", no_wrap=number > 0, header_style="dim")
-    for row in rows:
-        table.add_row(*map(plain, row))
-    console.print(table)
-    console.print()
-
-
-def show(tables: Sequence["TextTable"], notes: Sequence[str]) -> None:
-    """Print tables, and what a reader has to know about them."""
-    from dlfa_cli.screen import results_console, visible
-
-    console = results_console()
-    for table in tables:
-        print_table(console, table.header, table.rows, table.title)
-    for note in notes:
-        console.print(visible(note), markup=False)

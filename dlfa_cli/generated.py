@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from dlfa_cli.options import rates
+from dlfa_cli.options import rates, was_typed
 
 if TYPE_CHECKING:
     from dlfa_adapters.fusion.options import Option
@@ -102,15 +102,15 @@ def take_options(context: typer.Context, generated: Generated) -> None:
     fusion = context.params.get("fusion") or "dlfa"
     own = options_of(FUSIONS[fusion].options) if fusion in FUSIONS else {}
     for name in [each.name for each in signature_of(generated)]:
-        value, source = context.params.pop(name), context.get_parameter_source(name)
-        typed = source is not None and source.name == "COMMANDLINE"
+        value = context.params.pop(name)
         if name in _RATES:
             given[name] = rates(value, {"learning_rate": "--lr", "head_learning_rate": "--head-lr"}[name])
         elif name == _LAYERS:
             given[name] = _layers(value or [])
         elif name == _OTHERS:
             others = value or []
-        elif typed or (isinstance(value, float) and name in own):  # 4.0 where the default is 4, as if it were typed
+        # 4.0 where the default is 4, as if it were typed
+        elif was_typed(context, name) or (isinstance(value, float) and name in own):
             given[name] = value
     context.meta[_GIVEN] = {**given, **_others(others, fusion)}
 

@@ -1,14 +1,15 @@
-"""What commands have in common: options of reading and of the machine, and how options are shown and taken."""
+"""What commands have in common: options, how they are shown and taken, and what their values mean."""
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-READING, MACHINE = "Reading", "Machine"
+READING = "Reading"
 _LANGUAGE_AND_PLACE = re.compile(r"([A-Za-z][\w-]*)=(.+)")
 
 Format = Annotated[
@@ -24,16 +25,20 @@ TagColumn = Annotated[
     typer.Option(help="Column of the tags: from 0, from -1 backwards, or its name.", rich_help_panel=READING),
 ]
 
-Precision = Annotated[
-    str | None, typer.Option(help="bf16, fp16, fp32; default: bf16 on a GPU.", rich_help_panel=MACHINE)
+Model = Annotated[
+    str, typer.Option("--model", "-m", help="`offline` (from the package index), a folder, or a name on the hub.")
 ]
-GradientCheckpointing = Annotated[
-    bool, typer.Option("--gradient-checkpointing", help="Less memory, more time.", rich_help_panel=MACHINE)
+RunFolder = Annotated[Path, typer.Argument(help="A run folder, e.g. what `dlfa demo` saved.")]
+LanguageAdapter = Annotated[
+    str | None,
+    typer.Option(help="Folder of a language adapter that replaces the source's (runs of --tuning stack)."),
 ]
-Compile = Annotated[
-    bool, typer.Option("--compile", help="torch.compile: of the fusion alone.", rich_help_panel=MACHINE)
-]
-ReportTo = Annotated[str, typer.Option(help="none, tensorboard, wandb.", rich_help_panel=MACHINE)]
+EvaluationPrecision = Annotated[str, typer.Option(help="`fp32`, or `bf16`: half the memory.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
+
+RESAMPLES, _MOST_RESAMPLES = 1000, 1_000_000
+Resamples = Annotated[int, typer.Option(min=1, max=_MOST_RESAMPLES, help="Bootstrap resamples.")]
+BootstrapSeed = Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")]
 
 
 class Command(TyperCommand):
@@ -77,9 +82,10 @@ class Command(TyperCommand):
         """
         if args and not ctx.resilient_parsing:
             _, _, order = self.make_parser(ctx).parse_args(args=list(args))
-            for parameter, times in Counter(order).items():
-                if parameter.param_type_name == "option" and times > 1 and _takes_one_value(parameter):
-                    name = max(parameter.opts, key=len)
+            options: list[Any] = [each for each in order if each.param_type_name == "option"]
+            for option, times in Counter(options).items():
+                if times > 1 and not (option.multiple or option.is_flag or option.count):
+                    name = max(option.opts, key=len)
                     folder = " or name a folder that holds both" if name == "--data" else ""
                     raise typer.BadParameter(
                         f"expected {name} once, but it is given {times} times; leave one of them{folder}."
@@ -115,6 +121,30 @@ def sources(given: list[str] | None, option: str) -> str | dict[str, str] | None
     return by_language
 
 
+def adapters_by_language(given: Sequence[str]) -> dict[str, str]:
+    """The folders in `de=adapters/de`, by language.
+
+    Raises:
+        ConfigError: If one is not of this form, or a language comes twice.
+    """
+    from dlfa_adapters.ground.errors import ConfigError
+
+    folders: dict[str, str] = {}
+    for text in given:
+        language, _, folder = text.partition("=")
+        if not language or not folder:
+            raise ConfigError(f"--language-adapter expects LANGUAGE=FOLDER, got {text!r}; type e.g. de=adapters/de.")
+        if language in folders:
+            raise ConfigError(f"--language-adapter names {language} twice: {folders[language]} and {folder}.")
+        folders[language] = folder
+    return folders
+
+
+def language_list(text: str | None) -> list[str] | None:
+    """The codes in `de,sw`; None where there are none."""
+    return [code for part in (text or "").split(",") if (code := part.strip())] or None
+
+
 def rates(text: str | None, option: str) -> float | tuple[float, ...] | None:
     """A rate, several to try with commas between them, or None where the option was left out.
 
@@ -132,8 +162,10 @@ def rates(text: str | None, option: str) -> float | tuple[float, ...] | None:
     return found if len(found) > 1 else found[0]
 
 
-def _takes_one_value(option: Any) -> bool:
-    return not (option.multiple or option.is_flag or option.count)
+def was_typed(context: typer.Context, name: str) -> bool:
+    """Whether an option was typed, and has not its default because it was left out."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _without_types_of_flags(params: list[Any]) -> list[Any]:

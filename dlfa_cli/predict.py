@@ -1,19 +1,20 @@
-"""`dlfa predict`: tag or label text in any language with the model of a run."""
+"""`dlfa predict`, `export`, `convert`: the model of a run at work on text, as an ONNX file, or for Transformers."""
 
-import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from dlfa_cli.options import EvaluationPrecision, LanguageAdapter, RunFolder
+
 _COLOURS = {"PER": "green", "LOC": "cyan", "ORG": "magenta"}
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="A run folder, e.g. what `dlfa demo` saved.")],
+    run: RunFolder,
     text: Annotated[
         list[str] | None, typer.Argument(help="Texts; without any, or with -, lines of --file or stdin.")
     ] = None,
@@ -24,11 +25,8 @@ def predict(
             "--language", "-l", help="Code such as zh, where the script does not tell: how text is split into words."
         ),
     ] = None,
-    language_adapter: Annotated[
-        str | None,
-        typer.Option(help="Folder of a language adapter that replaces the source's (runs of --tuning stack)."),
-    ] = None,
-    precision: Annotated[str, typer.Option(help="`fp32`, or `bf16`: half the memory.")] = "fp32",
+    language_adapter: LanguageAdapter = None,
+    precision: EvaluationPrecision = "fp32",
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile: pays for many texts.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list on stdout.")] = False,
 ) -> None:
@@ -50,10 +48,11 @@ def predict(
     """
     from dlfa_adapters.data.words import check_language
     from dlfa_adapters.ground.errors import ConfigError
+    from dlfa_adapters.ground.running import count_items
     from dlfa_adapters.kinds import kind_of_task
     from dlfa_adapters.predict.load import check_has_language, check_precision, takes_pairs, task_of
     from dlfa_adapters.runs import read_run
-    from dlfa_cli.screen import loading, typed
+    from dlfa_cli.screen import loading, progress_bars, typed
 
     check_precision(precision)
     if language is not None:
@@ -69,12 +68,14 @@ def predict(
     task, texts = task_of(read), _texts(text, file)
     kind = kind_of_task(task)
     inputs = kind.read_lines(texts, language, takes_pairs(read))
-    with loading("Loading the model"):
+    with loading("Loading the model") as screen:
         from dlfa_adapters.predict.forms import load_fast
 
         model: Any = load_fast(read, language_adapter, precision=precision, compile=compile)
-    with _counted(kind.verb, len(texts)) as step:
+    with progress_bars(screen) as progress:
+        step = count_items(len(texts), len(texts), lambda done, total: progress(kind.verb, done, total))
         answers = kind.answers(model, texts, inputs, step)
+        step(len(texts))
     if as_json:
         typer.echo(json.dumps(answers, ensure_ascii=False, indent=1))
         return
@@ -83,26 +84,10 @@ def predict(
             typer.secho(line, fg=_COLOURS.get(colour))
 
 
-@contextlib.contextmanager
-def _counted(stage: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Progress in texts on stderr.
-
-    Yields:
-        What a model calls with the number of windows or texts that were just done.
-    """
-    from dlfa_adapters.ground.running import count_items
-    from dlfa_cli.screen import errors_console, progress_bars
-
-    with progress_bars(errors_console()) as progress:
-        step = count_items(total, total, lambda done, total: progress(stage, done, total))
-        yield step
-        step(total)
-
-
 def _texts(given: Sequence[str] | None, file: Path | None) -> list[str]:
     """The texts: arguments, or lines of a file, or lines of stdin, which `-` stands for."""
     from dlfa_adapters.data.readers.base import Notes
-    from dlfa_adapters.data.readers.lines import decode_lines, read_lines
+    from dlfa_adapters.data.readers.lines import read_lines
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_cli.screen import typed
 
@@ -117,16 +102,80 @@ def _texts(given: Sequence[str] | None, file: Path | None) -> list[str]:
         return read_lines(file, Notes(file, strict=True))
     if sys.stdin is None or sys.stdin.isatty():
         raise ConfigError('There is no text; type: dlfa predict RUN "a sentence", or --file FILE.')
-    name = "standard input"
-    return decode_lines(sys.stdin.buffer.read(), name, Notes(name, strict=True))
+    return _decoded(sys.stdin.buffer.read(), "standard input")
 
 
 def _argument(text: str) -> str:
     """An argument read as UTF-8, also where the locale told Python something else, as a file is."""
+    if not any("\udc80" <= char <= "\udcff" for char in text):  # bytes that the locale has no character for
+        return text
+    return "\n".join(_decoded(text.encode("utf-8", "surrogateescape"), f"the text {text!a}"))
+
+
+def _decoded(data: bytes, name: str) -> list[str]:
     from dlfa_adapters.data.readers.base import Notes
     from dlfa_adapters.data.readers.lines import decode_lines
 
-    if not any("\udc80" <= char <= "\udcff" for char in text):  # bytes that the locale has no character for
-        return text
-    name = f"the text {text!a}"
-    return "\n".join(decode_lines(text.encode("utf-8", "surrogateescape"), name, Notes(name, strict=True)))
+    return decode_lines(data, name, Notes(name, strict=True))
+
+
+def export(
+    run: RunFolder,
+    out: Annotated[Path, typer.Argument(metavar="OUT.onnx", help="The file; what it needs is written beside it.")],
+    language_adapter: LanguageAdapter = None,
+) -> None:
+    """Write the model of a run for use without PyTorch, after comparing its logits with PyTorch's.
+
+    Beside the file come the labels, tokenizer.json, and a small package that tags words or labels texts with numpy,
+    onnxruntime and tokenizers alone. Needs the extra `onnx`. Examples:
+
+    `dlfa export runs/ner-demo onnx/ner.onnx`
+
+    `dlfa export runs/ner-stack onnx-sw/ner.onnx --language-adapter adapters/sw`
+    """
+    from dlfa_adapters.export.files import check_extra, check_place
+    from dlfa_adapters.predict.load import check_has_language, kind_of
+    from dlfa_adapters.runs import read_run
+    from dlfa_cli.screen import loading, progress_bars
+
+    check_extra()
+    check_place(out)
+    kind_of(read := read_run(run))
+    if language_adapter is not None:
+        check_has_language(read)
+    with loading() as screen:
+        from dlfa_adapters.export import export_onnx
+
+    with progress_bars(screen) as progress:
+        written = export_onnx(read, out, language_adapter=language_adapter, progress=progress)
+    shapes = ", ".join(f"{batch}x{length}" for batch, length in written.shapes)
+    screen.print(f"Logits within {written.difference:.1e} of PyTorch's (batch x length {shapes})", markup=False)
+    typer.echo(written.file)
+
+
+def convert(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    out: Annotated[Path, typer.Argument(help="A new folder.")],
+) -> None:
+    """Write the model of a run as Transformers writes one: with the encoder, a LoRA merged into it, and a card.
+
+    A run folder works in `pipeline(...)` as it is; the new folder needs neither the run nor the encoder, and can be put
+    on a hub. Runs of `bottleneck` and `stack` have no such form. Example:
+
+    `dlfa convert runs/ner-lora my-tagger`
+    """
+    from dlfa_adapters.kinds import kind_named
+    from dlfa_adapters.predict.load import check_new, kind_of
+    from dlfa_adapters.runs import read_run
+    from dlfa_cli.screen import loading, visible
+
+    kind_of(read := read_run(run))
+    check_new(out)
+    with loading("Loading the model"):
+        from dlfa_adapters.predict.forms import convert_run
+
+        folder = convert_run(read, out)
+    task = kind_named(kind_of(read)).pipeline
+    typer.echo(f"Saved in {visible(str(folder))}. Use it in Python:\n")
+    typer.echo("  import dlfa_adapters\n  from transformers import pipeline\n")
+    typer.echo(f"  model = pipeline({task!r}, model={str(folder)!r})")

@@ -4,7 +4,7 @@ import contextlib
 import shlex
 import time
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,12 +12,11 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dlfa_adapters.learning import Plan
     from dlfa_adapters.runs import Run
+    from dlfa_adapters.scores.show import TextTable
 
 _NO_LIMIT = 10_000  # characters
 _LINE_EVERY = 60  # seconds
-ENTITY_COLOURS = {"PER": "bold green", "LOC": "bold cyan", "ORG": "bold magenta"}
 
 
 def errors_console() -> "Console":
@@ -142,10 +141,48 @@ def loading(what: str = "Starting (loading PyTorch and adapters)") -> Iterator["
         yield screen
 
 
-def announce_training(screen: "Console", plan: "Plan") -> None:
-    """Say on stderr what is going to be trained, and what else there is."""
-    for line in (*plan.lines(), *plan.notes):
-        screen.print(line, markup=False, soft_wrap=True)
+@contextlib.contextmanager
+def stopped_with(hint: Callable[[], str]) -> Iterator[None]:
+    """Let Ctrl-C in this block end with a hint.
+
+    Args:
+        hint: Makes it when it is needed: what to type to go on; an empty text says nothing.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(*filter(None, [hint()])) from None
+
+
+def print_lines(console: "Console", lines: Iterable[str]) -> None:
+    """Print text as it is, and unbroken."""
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def print_table(console: "Console", header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+    """A table whose first column is text and whose others are numbers, which are never broken over two lines."""
+    from rich.table import Table
+
+    longest = [max(len(row[number]) for row in [header, *rows]) for number in range(len(header))]
+    gap = 2 if sum(longest) + 2 * len(longest) <= console.width else 1
+    table = Table(title=plain(title) or None, box=None, padding=(0, gap, 0, 0), pad_edge=False)
+    table.title_style, table.title_justify = "bold", "left"
+    for number, name in enumerate(header):
+        table.add_column(plain(name), justify="right" if number else "left", no_wrap=number > 0, header_style="dim")
+    for row in rows:
+        table.add_row(*map(plain, row))
+    console.print(table)
+    console.print()
+
+
+def show_tables(tables: Sequence["TextTable"], notes: Sequence[str]) -> None:
+    """Print tables, and what a reader has to know about them."""
+    console = results_console()
+    for table in tables:
+        print_table(console, table.header, table.rows, table.title)
+    for note in notes:
+        console.print(visible(note), markup=False)
 
 
 def show_training(run: "Run", trained: bool = True) -> None:

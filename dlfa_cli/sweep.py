@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlfa_cli.evaluate import language_list
 from dlfa_cli.generated import HEAD, MACHINE, given_options, with_options
-from dlfa_cli.options import Format, TagColumn, WordColumn, sources
+from dlfa_cli.options import Format, Model, TagColumn, WordColumn, language_list, sources
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,9 +53,7 @@ def sweep(
         str | None,
         typer.Option(help="Where a known task's data have other labels: `data`, `task`.", rich_help_panel=_DATA),
     ] = None,
-    model: Annotated[
-        str, typer.Option("--model", "-m", help="`offline` (from the package index), a folder, or a name on the hub.")
-    ] = "offline",
+    model: Model = "offline",
     tuning: Annotated[
         str, typer.Option("--tuning", "-t", help="features: the encoder is frozen; full, lora, ...: one a head.")
     ] = "features",
@@ -130,7 +127,7 @@ def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]
     from dlfa_adapters.ground.running import see_one_gpu
     from dlfa_adapters.sweeps import check_sweep
     from dlfa_adapters.sweeps.variants import parse_layers
-    from dlfa_cli.screen import loading, progress_bars
+    from dlfa_cli.screen import loading, print_lines, progress_bars
 
     chosen = parse_layers(layers) if layers else None
     budget = parse_bytes(state_budget)
@@ -147,7 +144,7 @@ def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]
             layers=chosen,
             state_budget=budget,
             on_start=lambda prepared: announce(screen, prepared),
-            note=lambda text: screen.print(text, markup=False, soft_wrap=True),
+            note=lambda text: print_lines(screen, [text]),
             progress=progress,
             **given,
         )
@@ -156,6 +153,8 @@ def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]
 
 def announce(screen: "Console", prepared: "Prepared") -> None:
     """Say on stderr what is going to be trained."""
+    from dlfa_cli.screen import print_lines
+
     steps, names = prepared.settings.steps, list(dict.fromkeys(spec.name for spec in prepared.specs))
     items = sum(len(examples.gold) for examples in prepared.targets.values())
     lines = [
@@ -169,8 +168,7 @@ def announce(screen: "Console", prepared: "Prepared") -> None:
         + (f"the first epoch within {steps.within:g} points of the best" if steps.within else "the best epoch")
         + " on dev",
     ]
-    for line in lines:
-        screen.print(line, markup=False, soft_wrap=True)
+    print_lines(screen, lines)
 
 
 def show(done: "Sweep", by_language: bool) -> None:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dlfa_cli.generated import given_options, with_options
-from dlfa_cli.options import Format, TagColumn, WordColumn, sources
+from dlfa_cli.options import AsJson, Format, TagColumn, WordColumn, sources
 
 if TYPE_CHECKING:
-    from dlfa_adapters.learning import Plan
     from dlfa_adapters.learning.tune import TuneResult
 
 
@@ -41,7 +40,7 @@ def tune(
     format: Format = None,
     word_column: WordColumn = None,
     tag_column: TagColumn = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train with many options and keep the run with the best score on source dev data; target data are not looked at.
 
@@ -53,8 +52,7 @@ def tune(
     `dlfa tune ner --tuning lora --lr 2e-4 --lr 5e-4 --head-lr 1e-3 --head-lr 3e-3 --out runs/ner-lora-tuned`
     """
     from dlfa_adapters.learning.early import BETO_GRID, check_search
-    from dlfa_cli.ends import stopped_with
-    from dlfa_cli.screen import loading, progress_bars
+    from dlfa_cli.screen import loading, print_lines, progress_bars, stopped_with
 
     values: dict[str, Any] = dict(zip(_TRIED, (lr, head_lr, batch_size, epochs), strict=True))
     given: dict[str, Any] = {
@@ -70,10 +68,6 @@ def tune(
     with loading() as screen:
         from dlfa_adapters.learning.tune import tune as search
 
-    def begin(plan: "Plan") -> None:
-        for note in plan.notes:
-            screen.print(note, markup=False, soft_wrap=True)
-
     goes_on = stopped_with(lambda: "the same command goes on where it was")
     with progress_bars(screen) as progress, goes_on:
         result = search(
@@ -81,7 +75,7 @@ def tune(
             grid=grid or BETO_GRID,
             trials=trials,
             on_trial=lambda trial, total: progress("Trainings", 1, total),
-            on_start=begin,
+            on_start=lambda plan: print_lines(screen, plan.notes),
             **given,
         )
     if as_json:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from dlfa_adapters.ground.errors import ConfigError, DataError
-from dlfa_cli.ends import exit_code
+from dlfa_cli.main import exit_code
 
 
 class OutOfMemoryError(RuntimeError):
@@ -56,7 +56,7 @@ def raising(error):
     ],
 )
 def test_every_error_is_one_line(error, code, message, capfd, monkeypatch):
-    monkeypatch.setattr("dlfa_cli.ends._give_up_stdout", lambda: None)
+    monkeypatch.setattr("dlfa_cli.main._give_up_stdout", lambda: None)
     assert exit_code(raising(error)) == code
     printed = capfd.readouterr().err
     assert printed.startswith(message)
@@ -82,7 +82,7 @@ def wait():
 
 @main.app.command()
 def resumable():
-    from dlfa_cli.ends import stopped_with
+    from dlfa_cli.screen import stopped_with
     with stopped_with(lambda: "type dlfa train --resume runs/x to go on"):
         wait()
 

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from dlfa_cli import screen
-from dlfa_cli.evaluate import print_table
+from dlfa_cli.screen import print_table
 
 
 def test_the_command_to_type_next_shows_how_a_pair_is_given():
