@@ -20,7 +20,9 @@ COMMANDS = dict(commands(typer.main.get_command(app)))
 
 
 def options(path):
-    return [parameter for parameter in COMMANDS[path].params if parameter.param_type_name == "option"]
+    """Of a command, with those that are read off the library."""
+    params = COMMANDS[path].get_params(typer.Context(COMMANDS[path]))
+    return [parameter for parameter in params if parameter.param_type_name == "option"]
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
