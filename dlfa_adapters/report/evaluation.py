@@ -1,18 +1,22 @@
-"""The part of a page that shows one evaluation: scores, mistakes, examples, and where the data came from."""
+"""The part of a page that shows one evaluation: scores, mistakes, examples, and what is recorded of run and data."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dlfa_adapters.kinds import Kind, kind_of_task
 from dlfa_adapters.kinds.shown import Confusion, ShownLine, TypeTable
 from dlfa_adapters.predict.predictions import Predicted, Predictions
-from dlfa_adapters.report.facts import Facts, facts
 from dlfa_adapters.scores.report import MeanReport, Report
 from dlfa_adapters.scores.show import notes
 from dlfa_adapters.tasks import Task
 
+Facts = list[tuple[str, str]]
+"""What is recorded, as rows of a name and a value."""
+
 RIGHT, WRONG = 3, 5
 """How many right and wrong examples of a language are shown."""
+_RUN_PARTS = ("encoder", "head", "tuning", "seed", "windows", "training", "data", "metrics", "versions")
 
 
 @dataclass(frozen=True)
@@ -149,3 +153,40 @@ def shown_sentences(language: Predicted, task: Task) -> LanguageExamples:
 
     chosen = [*spread(wrong, WRONG), *spread(right, RIGHT)]
     return LanguageExamples(language.language, len(right), len(wrong), [example(i) for i in chosen])
+
+
+def run_facts(config: Mapping[str, Any]) -> dict[str, Facts]:
+    """The parts of `run.json` that a reader wants, checksums of files and label names left out.
+
+    Args:
+        config: What `run.json` holds.
+    """
+    known = [name for name in _RUN_PARTS if name in config]
+    others = [name for name in config if name not in (*_RUN_PARTS, "format", "task", "labels", "files", "model")]
+    return {name: facts(config[name]) for name in [*known, *others]}
+
+
+def facts(value: Any) -> Facts:
+    """A value of JSON as rows; the names of nested ones are joined with dots, and "" for a single value."""
+    return list(_rows("", value))
+
+
+def _rows(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _rows(f"{name}.{key}" if name else str(key), inner)
+    else:
+        yield name, plain_words(value)
+
+
+def plain_words(value: Any) -> str:
+    """A value in the words of a reader."""
+    if value is None or value == {} or value == []:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return ", ".join(map(plain_words, value))
+    return str(value)

@@ -17,8 +17,7 @@ from dlfa_adapters._version import __version__
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.files import sha256_of, write_text
 from dlfa_adapters.ground.folders import check_writable
-from dlfa_adapters.report.evaluation import EvaluationPart, evaluation_part
-from dlfa_adapters.report.facts import Facts, run_facts
+from dlfa_adapters.report.evaluation import EvaluationPart, Facts, evaluation_part, run_facts
 from dlfa_adapters.report.sweep import SweepPart, sweep_part
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.scores.saved import REPORT, evaluations_of, is_evaluation, read_evaluation, read_report

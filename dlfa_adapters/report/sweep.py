@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 
-from dlfa_adapters.report.facts import Facts, facts
+from dlfa_adapters.report.evaluation import Facts, facts
 from dlfa_adapters.scores.groups import Group
 from dlfa_adapters.scores.intervals import LEVEL, Estimate
 from dlfa_adapters.scores.show import percent

@@ -90,22 +90,11 @@ def save_best(prepared: Prepared, result: SweepResult) -> Run:
     Args:
         prepared: The sweep; the head is put on its encoder.
         result: Its scores.
-    """
-    return save_head(prepared, result, result.best(), prepared.out / BEST)
-
-
-def save_head(prepared: Prepared, result: SweepResult, row: SweepRow, out: Path) -> Run:
-    """Write the run folder of any head of a frozen sweep.
-
-    Args:
-        prepared: The sweep.
-        result: Its scores.
-        row: The head.
-        out: The run folder.
 
     Raises:
-        RunError: If the sweep has no such head, or its weights are gone.
+        RunError: If the head's weights are gone.
     """
+    row, out = result.best(), prepared.out / BEST
     task, settings, model = prepared.task, prepared.settings, prepared.encoder.model
     head = trained_head(prepared, row)
     encoder = prepared.encoder.describe()

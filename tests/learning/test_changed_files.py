@@ -9,7 +9,7 @@ import pytest
 from dlfa_adapters.ground.errors import DLFAError, RunError
 from dlfa_adapters.learning import resume_training
 from dlfa_adapters.predict.load import check_description, kind_of, load_run, source_languages, takes_pairs, task_of
-from dlfa_adapters.report.facts import run_facts
+from dlfa_adapters.report.evaluation import run_facts
 from dlfa_adapters.runs import read_run
 from dlfa_adapters.runs.lifecycle import read_plan, training_work, work_folder
 

@@ -108,16 +108,13 @@ class _Attempts(Stage):
         self.jobs, self.choices, self.files, self.count = jobs, choices, files, len(jobs)
 
     def job(self, number: int) -> Job:
-        """See `Stage`."""
         return self.jobs[number]
 
     def missing(self) -> list[int]:
-        """See `Stage`."""
         wanted = {job.spec for job in self.choices.jobs(self.files.specs[number] for number in self.files.missing())}
         return [i for i, job in enumerate(self.jobs) if job.spec in wanted and self.choices.read(job) is None]
 
     def keep(self, number: int, member: TrainedMember) -> None:
-        """See `Stage`."""
         job = self.jobs[number]
         self.files.attempt(*job).write(0, SweepRow.of(member, RateChoice(job.rates)))
         self.choices.write(job, Attempt.of(member, job.rates))
@@ -141,16 +138,13 @@ class _Rows(Stage):
         self.choices, self.files, self.count = choices, files, len(files.specs)
 
     def job(self, number: int) -> Job:
-        """See `Stage`."""
         spec = self.files.specs[number]
         return Job(spec, self.choices.of(spec).rates)
 
     def missing(self) -> list[int]:
-        """See `Stage`."""
         return self.files.missing()
 
     def keep(self, number: int, member: TrainedMember) -> None:
-        """See `Stage`."""
         row = SweepRow.of(member, self.choices.of(member.spec))
         self.files.write(number, row)
 
