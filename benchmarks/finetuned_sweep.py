@@ -19,8 +19,8 @@ from measuring import finish, machine
 from peers import Clock, Corpus, arguments, encoder_and_corpus, peak, precision, trainer_seconds
 
 from dlfa_adapters.data.batching import SameLengthSampler
+from dlfa_adapters.learning.ensemble import start_ensemble
 from dlfa_adapters.learning.ensemble.data import DeviceRows, in_precision
-from dlfa_adapters.learning.ensemble.ensemble import start_ensemble
 from dlfa_adapters.learning.ensemble.training import EnsembleOptimizer, Rates
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.sweeps.finetuned.ranks import bytes_per_member

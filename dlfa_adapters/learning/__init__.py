@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from dlfa_adapters.ground.packages import lazily
 
 if TYPE_CHECKING:
-    from dlfa_adapters.learning.language.plan import LanguagePlan, TrainedLanguage
+    from dlfa_adapters.learning.language import LanguagePlan, TrainedLanguage
     from dlfa_adapters.learning.language.train import resume_language, train_language
     from dlfa_adapters.learning.plan import Plan
     from dlfa_adapters.learning.run import resume_training, train
@@ -27,7 +27,7 @@ __getattr__ = lazily(
     {
         **dict.fromkeys(("resume_language", "train_language"), "language.train"),
         **dict.fromkeys(("resume_training", "train"), "run"),
-        **dict.fromkeys(("LanguagePlan", "TrainedLanguage"), "language.plan"),
+        **dict.fromkeys(("LanguagePlan", "TrainedLanguage"), "language"),
         "Plan": "plan",
         "Settings": "settings",
     },

@@ -1,17 +1,150 @@
-"""The data of a training: rows, their labels, a hash of all that is read of them, and what looks wrong in them."""
+"""The data of a training: read and described, as rows of a tokenizer, with a hash of them and what looks wrong."""
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.assemble import Loaded
+from dlfa_adapters.data.assemble import Loaded, join_loaded
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
+from dlfa_adapters.data.reading import AS_FOUND, Reading, each_place
+from dlfa_adapters.data.sources import load_source
+from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.kinds import kind_named, kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.learning.early import NO_DEV
 from dlfa_adapters.learning.settings import Settings
-from dlfa_adapters.tasks import Task
+from dlfa_adapters.tasks import Task, get_task, labels_in_order
+from dlfa_adapters.tasks.labels import lookalikes
+
+Source = str | Path | Iterable[Any]
+"""A place of data, or items."""
+Sources = Source | Mapping[str, Source]
+"""One, or by language one for each."""
+PYTHON_OBJECTS = "Python objects"
+"""What stands for a source that is no place."""
+
+
+def load_split(source: Sources, task: str, split: str, language: str | None, reading: Reading = AS_FOUND) -> Loaded:
+    """Training or dev data in the source language, or in several.
+
+    Args:
+        source: See `load_source`; or one for each language.
+        task: Name of the task.
+        split: `train` or `dev`.
+        language: Language code, or several with commas between them; None: English, or for a single file what its name
+            says.
+        reading: How files are read.
+
+    Raises:
+        ConfigError: If languages are named twice.
+    """
+    if isinstance(source, Mapping):
+        if language is not None:
+            raise ConfigError(f"The sources have their languages, {', '.join(source)}; leave --language out.")
+        parts = [load_source(place, task, split, [code], **reading.of(place)) for code, place in source.items()]
+        return join_loaded(parts)
+    languages = [code.strip() for code in language.split(",")] if language else None
+    return load_source(
+        source, task, split, languages or (None if _has_no_splits(source) else ["en"]), **reading.of(source)
+    )
+
+
+def _has_no_splits(source: Sources) -> bool:
+    return any(not isinstance(place, str | Path) or Path(place).is_file() for place in each_place(source))
+
+
+def load_dev(
+    dev: Sources | None, train: Sources, task: str, language: str | None, reading: Reading = AS_FOUND
+) -> Loaded | None:
+    """Dev data: those named, or those beside the training data; None where there are none.
+
+    Raises:
+        DataError: If a source that has splits has no dev split.
+    """
+    if isinstance(dev, str) and dev == NO_DEV:
+        return None
+    if dev is None and _has_no_splits(train):
+        return None
+    if isinstance(train, Mapping) and not isinstance(dev, Mapping | None) and not _has_no_splits(dev):
+        language = language or ",".join(train)
+    try:
+        return load_split(train if dev is None else dev, task, "dev", language, reading)
+    except DataError as error:
+        if dev is not None:
+            raise
+        raise DataError(f"{error}; name dev data with --dev, or type --dev {NO_DEV}.") from error
+
+
+def check_same_kind(train: Loaded, dev: Loaded | None) -> None:
+    """Dev data must be of the kind of the training data.
+
+    Raises:
+        DataError: One has a tag a word, the other a label a text.
+    """
+    if dev is not None and dev.kind != train.kind:
+        wanted, got = kind_named(train.kind).described, kind_named(dev.kind).described
+        raise DataError(f"expected dev data like the training data, {wanted}, but got {got}; name others with --dev.")
+
+
+def task_for(name: str, train: Loaded, labels: str | None) -> Task:
+    """The task: a known one with its labels, or any other name with the labels of the training data.
+
+    Args:
+        name: Name of the task.
+        train: Training data.
+        labels: For a known task: `task` keeps its labels and learns nothing from others, `data` takes those of the
+            training data; None refuses data with others.
+
+    Raises:
+        ConfigError: If the data have labels that a known task has not, and `labels` does not say what to do.
+    """
+    known = get_task(name)
+    counts = label_counts(train)
+    kind = kind_named(train.kind)
+    learnt, metric = kind.to_learn(counts)
+    found = labels_in_order(learnt)
+    if known is None:
+        return kind.make_task(name, found, metric, pair=kind.are_pairs(kind.inputs(train.dataset)))
+    if labels == "data":
+        return replace(known, labels=kind.make_task(name, found, known.metric).labels)
+    slips = (counts.keys() - set(learnt)) | {
+        label for label, like in lookalikes(counts).items() if like in known.labels
+    }
+    unknown = {label: n for label, n in train.unknown_labels.items() if label not in slips}
+    if unknown and labels is None:
+        most = ", ".join(f"{label} ({n})" for label, n in list(unknown.items())[:5])
+        raise ConfigError(
+            f"{train.source} has labels that the task {name} does not have: {most}; type --labels data to take the "
+            "labels from the data, or --labels task to learn nothing from these."
+        )
+    return known
+
+
+def source_as_text(source: Sources | None) -> Any:
+    """A source as it stands in a file, by language where it is; Python items cannot be written down."""
+    if isinstance(source, Mapping):
+        return {language: source_as_text(place) for language, place in source.items()}
+    if source is None or isinstance(source, str):
+        return source
+    return str(source) if isinstance(source, Path) else PYTHON_OBJECTS
+
+
+def describe_data(loaded: Loaded, source: Sources) -> dict[str, Any]:
+    """What a run says of its data."""
+    languages = list(dict.fromkeys(loaded.dataset["language"]))
+    return {
+        "source": source_as_text(source),
+        "language": languages[0] if len(languages) == 1 else languages,
+        "items": len(loaded.dataset),
+        "fingerprint": data_fingerprint(loaded.dataset),
+        "dropped": dict(loaded.dropped),
+        "unknown_labels": dict(loaded.unknown_labels),
+        **({"remarks": remarks} if (remarks := loaded.remarks()) else {}),
+    }
 
 
 def make_examples(task: Task, dataset: Any, tokenizer: Any, settings: Settings) -> Examples:
@@ -38,9 +171,10 @@ def labels_in(predictions: Sequence[Any]) -> int:
     return len({tag for tags in predictions for tag in ([tags] if isinstance(tags, str) else tags)})
 
 
-def label_counts(dataset: Any, kind: str) -> Counter[str]:
+def label_counts(data: Loaded) -> Counter[str]:
     """How often each label occurs."""
-    return kind_named(kind).label_counts(kind_named(kind).gold(dataset))
+    kind = kind_named(data.kind)
+    return kind.label_counts(kind.gold(data.dataset))
 
 
 def data_fingerprint(dataset: Any) -> str:
@@ -56,13 +190,7 @@ _SHOWN = 5
 
 
 def data_notes(train: Loaded, dev: Loaded | None, task: Task) -> list[str]:
-    """Sentences that the user should read.
-
-    Args:
-        train: Training data.
-        dev: Source dev data, or None.
-        task: The task, with the labels of the head.
-    """
+    """Sentences that the user should read, of training data, source dev data and the task with the head's labels."""
     notes = list(kind_of_task(task).label_notes(task))
     if dev is not None:
         notes += [
@@ -76,13 +204,13 @@ def data_notes(train: Loaded, dev: Loaded | None, task: Task) -> list[str]:
 
 def _nothing_to_find(dev: Loaded, task: Task) -> Iterator[str]:
     """Dev data without anything to find, such as an entity."""
-    if nothing := kind_of_task(task).has_nothing(label_counts(dev.dataset, dev.kind)):
+    if nothing := kind_of_task(task).has_nothing(label_counts(dev)):
         yield f"The dev data have no {nothing}, so their score is 0 and chooses nothing; name others with --dev."
 
 
 def _unknown_labels(train: Loaded, dev: Loaded) -> Iterator[str]:
     """Labels of dev that training never sees."""
-    known, found = label_counts(train.dataset, train.kind), label_counts(dev.dataset, dev.kind)
+    known, found = label_counts(train), label_counts(dev)
     if unknown := {label: count for label, count in found.items() if label not in known}:
         named = _some([f"{label} ({count:,})" for label, count in sorted(unknown.items())])
         yield f"Labels of the dev data that the training data do not have, counted as missed: {named}."

@@ -156,7 +156,7 @@ def check_resume(out: Path, record: str = "run.json") -> None:
 
 
 def check_labels_from(labels: str | None) -> None:
-    """Refuse another word than `task` and `data`; see `plan.task_for`.
+    """Refuse another word than `task` and `data`; see `dataset.task_for`.
 
     Raises:
         ConfigError: If it is one.

@@ -9,11 +9,11 @@ from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.learning.arguments import epochs_between
 from dlfa_adapters.learning.dataset import labels_in
 from dlfa_adapters.learning.frozen import HeadSpec, Linear, Plateau, Rate, RateTrial, TrainedHead, learn_on_states
 from dlfa_adapters.learning.frozen.learn import with_states
 from dlfa_adapters.learning.settings import Settings
-from dlfa_adapters.learning.steps import epochs_between
 
 
 @dataclass(frozen=True)

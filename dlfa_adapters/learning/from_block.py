@@ -21,7 +21,7 @@ from dlfa_adapters.fusion import select_states
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.files import in_bytes
 from dlfa_adapters.ground.running import Progress, world_size
-from dlfa_adapters.learning.prepare import Ready
+from dlfa_adapters.learning.plan import Ready
 from dlfa_adapters.learning.settings import Settings
 
 Collate = Callable[[Sequence[Any]], dict[str, Tensor]]

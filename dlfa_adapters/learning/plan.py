@@ -1,31 +1,32 @@
-"""What is to be trained: task, labels, data, model and options, all of it known before the first step."""
+"""What is to be trained: encoder, head, tuning and data put together, all of it known before the first step."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.assemble import Loaded, join_loaded
-from dlfa_adapters.data.reading import AS_FOUND, Reading, each_place
-from dlfa_adapters.data.sources import load_source
-from dlfa_adapters.encoders import Encoder
-from dlfa_adapters.ground.errors import ConfigError, DataError
-from dlfa_adapters.ground.running import device_name
-from dlfa_adapters.kinds import kind_named
-from dlfa_adapters.learning.auto_layer import LayerChoice
-from dlfa_adapters.learning.dataset import data_fingerprint, label_counts
-from dlfa_adapters.learning.early import NO_DEV
-from dlfa_adapters.learning.settings import Settings
-from dlfa_adapters.tasks import Task, get_task, labels_in_order
-from dlfa_adapters.tasks.labels import lookalikes
-from dlfa_adapters.tuning import TUNINGS, PartSize, Tuning, trainable_share
+from transformers import set_seed
 
-Source = str | Path | Iterable[Any]
-"""A place of data, or items."""
-Sources = Source | Mapping[str, Source]
-"""One, or by language one for each."""
-PYTHON_OBJECTS = "Python objects"
-"""What stands for a source that is no place."""
+from dlfa_adapters.data.reading import Reading, each_place
+from dlfa_adapters.encoders import Encoder, load_encoder
+from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.running import Progress, device_name, world_size
+from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.learning.arguments import least_steps, told
+from dlfa_adapters.learning.auto_layer import AUTO, LayerChoice, choose_layer
+from dlfa_adapters.learning.dataset import (
+    Sources,
+    check_same_kind,
+    data_notes,
+    describe_data,
+    load_dev,
+    load_split,
+    make_examples,
+    task_for,
+)
+from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.tasks import Task
+from dlfa_adapters.tuning import TUNINGS, PartSize, Tuning, parameter_report, trainable_share
 
 
 @dataclass
@@ -101,120 +102,112 @@ def _in_words(described: dict[str, Any]) -> str:
     return f"{places} ({names}, {described['items']:,} items)"
 
 
-def load_split(source: Sources, task: str, split: str, language: str | None, reading: Reading = AS_FOUND) -> Loaded:
-    """Training or dev data in the source language, or in several.
+@dataclass
+class Ready:
+    """A training of which the first step can be taken.
 
-    Args:
-        source: See `load_source`; or one for each language.
-        task: Name of the task.
-        split: `train` or `dev`.
-        language: Language code, or several with commas between them; None: English, or for a single file what its name
-            says.
-        reading: How files are read.
-
-    Raises:
-        ConfigError: If languages are named twice.
-    """
-    if isinstance(source, Mapping):
-        if language is not None:
-            raise ConfigError(f"The sources have their languages, {', '.join(source)}; leave --language out.")
-        parts = [load_source(place, task, split, [code], **reading.of(place)) for code, place in source.items()]
-        return join_loaded(parts)
-    languages = [code.strip() for code in language.split(",")] if language else None
-    return load_source(
-        source, task, split, languages or (None if _has_no_splits(source) else ["en"]), **reading.of(source)
-    )
-
-
-def _has_no_splits(source: Sources) -> bool:
-    return any(not isinstance(place, str | Path) or Path(place).is_file() for place in each_place(source))
-
-
-def load_dev(
-    dev: Sources | None, train: Sources, task: str, language: str | None, reading: Reading = AS_FOUND
-) -> Loaded | None:
-    """Dev data: those named, or those beside the training data; None where there are none.
-
-    Raises:
-        DataError: If a source that has splits has no dev split.
-    """
-    if isinstance(dev, str) and dev == NO_DEV:
-        return None
-    if dev is None and _has_no_splits(train):
-        return None
-    if isinstance(train, Mapping) and not isinstance(dev, Mapping | None) and not _has_no_splits(dev):
-        language = language or ",".join(train)
-    try:
-        return load_split(train if dev is None else dev, task, "dev", language, reading)
-    except DataError as error:
-        if dev is not None:
-            raise
-        raise DataError(f"{error}; name dev data with --dev, or type --dev {NO_DEV}.") from error
-
-
-def check_same_kind(train: Loaded, dev: Loaded | None) -> None:
-    """Dev data must be of the kind of the training data.
-
-    Raises:
-        DataError: One has a tag a word, the other a label a text.
-    """
-    if dev is not None and dev.kind != train.kind:
-        wanted, got = kind_named(train.kind).described, kind_named(dev.kind).described
-        raise DataError(f"expected dev data like the training data, {wanted}, but got {got}; name others with --dev.")
-
-
-def task_for(name: str, train: Loaded, labels: str | None) -> Task:
-    """The task: a known one with its labels, or any other name with the labels of the training data.
-
-    Args:
-        name: Name of the task.
+    Attributes:
+        plan: What the user is told.
+        encoder: What the encoder is before training, from `Encoder.describe`.
         train: Training data.
-        labels: For a known task: `task` keeps its labels and learns nothing from others, `data` takes those of the
-            training data; None refuses data with others.
+        dev: Source dev data, or None.
+    """
+
+    plan: Plan
+    encoder: dict[str, Any]
+    train: Examples
+    dev: Examples | None
+
+
+def prepare(
+    task: str,
+    source: Sources,
+    dev_source: Sources | None,
+    language: str | None,
+    reading: Reading,
+    labels: str | None,
+    model: str,
+    tuning: Tuning,
+    settings: Settings,
+    out: Path,
+    chosen: LayerChoice | None,
+    progress: Progress,
+) -> Ready:
+    """Read everything, and build the model with the first weights of its seed.
+
+    Args:
+        task: See `train`.
+        source: Training data.
+        dev_source: Dev data, see `load_dev`.
+        language: See `load_split`.
+        reading: How files are read.
+        labels: See `task_for`.
+        model: Name of the encoder.
+        tuning: The tuning.
+        settings: Resolved ones.
+        out: The run folder.
+        chosen: The layer that was chosen when the training began; None: it is chosen if it shall be.
+        progress: Called after each step of choosing.
 
     Raises:
-        ConfigError: If the data have labels that a known task has not, and `labels` does not say what to do.
+        ConfigError: If an option has a value that cannot work.
+        DataError: If the data cannot be read or are not for this task.
     """
-    known = get_task(name)
-    counts = label_counts(train.dataset, train.kind)
-    kind = kind_named(train.kind)
-    learnt, metric = kind.to_learn(counts)
-    found = labels_in_order(learnt)
-    if known is None:
-        return kind.make_task(name, found, metric, pair=kind.are_pairs(kind.inputs(train.dataset)))
-    if labels == "data":
-        return replace(known, labels=kind.make_task(name, found, known.metric).labels)
-    slips = (counts.keys() - set(learnt)) | {
-        label for label, like in lookalikes(counts).items() if like in known.labels
-    }
-    unknown = {label: n for label, n in train.unknown_labels.items() if label not in slips}
-    if unknown and labels is None:
-        most = ", ".join(f"{label} ({n})" for label, n in list(unknown.items())[:5])
-        raise ConfigError(
-            f"{train.source} has labels that the task {name} does not have: {most}; type --labels data to take the "
-            "labels from the data, or --labels task to learn nothing from these."
-        )
-    return known
+    rows = load_split(source, task, "train", language, reading)
+    dev_rows = load_dev(dev_source, source, task, language, reading)
+    check_same_kind(rows, dev_rows)
+    known = task_for(task, rows, labels)
+    kind = kind_of_task(known)
+    if tuning.on_states and not kind.label_a_unit:
+        kind.scorer()  # which says what to type
+    loaded = load_encoder(model)
+    encoder = loaded.describe()
+    if settings.head.fuse_layer == AUTO:
+        if world_size() > 1:
+            raise ConfigError("--fuse-layer auto runs in one process; choose the layer with dlfa sweep first.")
+        dev_data = dev_rows and dev_rows.dataset
+        chosen = chosen or choose_layer(loaded, known, rows.dataset, dev_data, settings, out, progress)
+        settings = settings.changed(fuse_layer=(chosen.layer,))
+    set_seed(settings.steps.seed)
+    loaded.model.add_dlfa_head(
+        known.name,
+        head_type=kind.head_types[0],
+        id2label=known.id2label,
+        overwrite_ok=True,
+        **kind.head_options,
+        **settings.head.keywords(),
+    )
+    learner = tuning.prepare(loaded.model, known.name)
+    data = {"train": describe_data(rows, source)}
+    if dev_rows is not None:
+        data["dev"] = describe_data(dev_rows, source if dev_source is None else dev_source)
+    train = make_examples(known, rows.dataset, loaded.tokenizer, settings)
+    given, count = settings, len(train.rows)
+    plateau = tuning.on_states and settings.head.classifier == "bilstm"
+    settings = least_steps(given, count, plateau=plateau)
+    dev = make_examples(known, dev_rows.dataset, loaded.tokenizer, settings) if dev_rows else None
+    plan = Plan(known, tuning, settings, loaded, learner, out, data, parameter_report(learner), choice=chosen)
+    plan.taken = [*rows.taken, *(dev_rows.taken if dev_rows else ())]
+    plan.steps = settings.steps.total(count)
+    items = f"{len(train.gold):,} {kind.texts}"
+    plan.notes += told(given, settings, count, items, plateau=plateau) + _notes(plan)
+    plan.notes += data_notes(rows, dev_rows, known)
+    if (out / "run.json").is_file():
+        plan.notes.append(f"{out} holds an earlier run, which this one replaces when it is done.")
+    return Ready(plan, encoder, train, dev)
 
 
-def source_as_text(source: Sources | None) -> Any:
-    """A source as it stands in a file, by language where it is; Python items cannot be written down."""
-    if isinstance(source, Mapping):
-        return {language: source_as_text(place) for language, place in source.items()}
-    if source is None or isinstance(source, str):
-        return source
-    return str(source) if isinstance(source, Path) else PYTHON_OBJECTS
-
-
-def describe_data(loaded: Loaded, source: Sources) -> dict[str, Any]:
-    """What a run says of its data."""
-    languages = list(dict.fromkeys(loaded.dataset["language"]))
-    return {
-        "source": source_as_text(source),
-        "language": languages[0] if len(languages) == 1 else languages,
-        "items": len(loaded.dataset),
-        "fingerprint": data_fingerprint(loaded.dataset),
-        "dropped": dict(loaded.dropped),
-        "unknown_labels": dict(loaded.unknown_labels),
-        **({"remarks": remarks} if (remarks := loaded.remarks()) else {}),
-    }
+def _notes(plan: Plan) -> list[str]:
+    """What the user should know before it begins."""
+    notes = [plan.choice.why] if plan.choice else []
+    frozen = plan.tuning.frozen_blocks(plan.encoder.model.config.num_hidden_layers)
+    layers = plan.encoder.model.heads[plan.task.name].config["fuse_layer"] or []
+    last = plan.encoder.model.config.num_hidden_layers
+    if last in layers and plan.settings.head.fusion == "dlfa":
+        notes.append(f"Layer {last} is the last one: this is the control D_{last}, the last layer fused with itself.")
+    low = [layer for layer in layers if layer <= frozen]
+    if low and not plan.tuning.on_states:
+        notes.append(f"Fuse layer {low[0]} lies in the frozen part (layers 0 to {frozen}): its states do not change.")
+    if "dev" not in plan.data:
+        notes.append("There are no dev data, so the weights of the last step are kept; name some with --dev.")
+    return notes

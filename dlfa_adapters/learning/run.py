@@ -13,19 +13,18 @@ from dlfa_adapters.fusion import Fusion
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.running import Progress, is_main, wait_for_everyone, world_size
 from dlfa_adapters.kinds import kind_of_task
-from dlfa_adapters.learning.arguments import training_arguments
+from dlfa_adapters.learning.arguments import training_arguments, with_evaluations
 from dlfa_adapters.learning.auto_layer import LayerChoice
+from dlfa_adapters.learning.dataset import PYTHON_OBJECTS, Sources, source_as_text
 from dlfa_adapters.learning.early import check_training, default_source
 from dlfa_adapters.learning.features import train_features
 from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
 from dlfa_adapters.learning.from_block import Choice, choose_states
 from dlfa_adapters.learning.loops import check_honoured
-from dlfa_adapters.learning.plan import PYTHON_OBJECTS, Plan, Sources, source_as_text
-from dlfa_adapters.learning.prepare import Ready, prepare
+from dlfa_adapters.learning.plan import Plan, Ready, prepare
 from dlfa_adapters.learning.ranges import at_the_edge, check_rates
 from dlfa_adapters.learning.safeguards import check_weights, last_checkpoint
 from dlfa_adapters.learning.settings import make_settings, resolve
-from dlfa_adapters.learning.steps import with_evaluations
 from dlfa_adapters.learning.trainer import FullTrainer, ModularTrainer, dev_scores, kept_entry, patience_is_over
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.runs.lifecycle import Training, has_plan, request_left
@@ -66,7 +65,7 @@ def train(
             none where that is a single file or Python items.
         language: The source language; several with commas between them, where the data are in a folder, the samples
             or on the hub. Default: English, or what the name of a single file says.
-        labels: For a known task whose data have other labels: `data` or `task`, see `plan.task_for`.
+        labels: For a known task whose data have other labels: `data` or `task`, see `dataset.task_for`.
         model: `offline`, a folder, or a name on the hub.
         tuning: `full`, `freeze:6`, `lora`, `bottleneck`, `stack:FOLDER`, `features`. Default: `lora` with a GPU,
             `features` without.

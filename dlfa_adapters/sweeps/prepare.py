@@ -10,11 +10,21 @@ from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.encoders import Encoder, load_encoder
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds.encoded import Examples
-from dlfa_adapters.learning.dataset import data_notes, examples_of, make_examples
+from dlfa_adapters.learning.dataset import (
+    Source,
+    Sources,
+    check_same_kind,
+    data_notes,
+    describe_data,
+    examples_of,
+    load_dev,
+    load_split,
+    make_examples,
+    task_for,
+)
 from dlfa_adapters.learning.early import default_source
 from dlfa_adapters.learning.features import spec_of
 from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.learning.plan import Source, Sources, check_same_kind, describe_data, load_dev, load_split, task_for
 from dlfa_adapters.learning.rate_choice import pairs
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.predict.predictions import Items
@@ -41,7 +51,7 @@ class Request:
         languages: Languages to score; None: all there are.
         limit: Score only so many items of each language.
         language: The source language, see `learning.train`.
-        labels: See `learning.plan.task_for`.
+        labels: See `learning.dataset.task_for`.
         model: Name of the encoder.
         layers: Which D_k; None: all.
         extra: What else to train, see `make_variants`.

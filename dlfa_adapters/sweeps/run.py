@@ -12,11 +12,11 @@ from dlfa_adapters.encoders.cache import DEFAULT_BUDGET
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.ground.packages import check_matplotlib
 from dlfa_adapters.ground.running import Progress, device_name, is_main, world_size
+from dlfa_adapters.learning.arguments import few_steps
+from dlfa_adapters.learning.dataset import Source, Sources
 from dlfa_adapters.learning.early import check_options
 from dlfa_adapters.learning.loops import check_swept
-from dlfa_adapters.learning.plan import Source, Sources
 from dlfa_adapters.learning.settings import Settings, make_settings, resolve
-from dlfa_adapters.learning.steps import few_steps
 from dlfa_adapters.runs import Run
 from dlfa_adapters.sweeps import check_sweep_place
 from dlfa_adapters.sweeps.finetuned import finetuned_sweep

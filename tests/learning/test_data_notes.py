@@ -3,7 +3,7 @@
 import pytest
 
 from dlfa_adapters.ground.errors import DataError
-from dlfa_adapters.learning.plan import load_dev, load_split
+from dlfa_adapters.learning.dataset import load_dev, load_split
 
 SENTENCE = "Anna\tB-PER\nmet\tO\n\nBob\tB-PER\n\n"
 

@@ -6,7 +6,7 @@ import pytest
 
 from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
 from dlfa_adapters.learning import resume_training
-from dlfa_adapters.learning.plan import describe_data, load_dev, load_split
+from dlfa_adapters.learning.dataset import describe_data, load_dev, load_split
 
 LANGUAGES = ["en", "de"]
 

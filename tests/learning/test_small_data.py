@@ -8,9 +8,9 @@ import torch
 
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning import resume_training
+from dlfa_adapters.learning.arguments import MOST_EVALUATIONS, epochs_between, least_steps
 from dlfa_adapters.learning.frozen import OnStates
 from dlfa_adapters.learning.settings import make_settings, resolve
-from dlfa_adapters.learning.steps import MOST_EVALUATIONS, epochs_between, least_steps
 from dlfa_adapters.runs.lifecycle import has_plan
 from dlfa_adapters.tuning import TUNINGS, get_tuning
 

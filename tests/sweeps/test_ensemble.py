@@ -9,8 +9,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from dlfa_adapters.data.batching import SameLengthSampler
 from dlfa_adapters.kinds.tagging.tagger import Tagger
 from dlfa_adapters.learning import train
+from dlfa_adapters.learning.ensemble import start_ensemble
 from dlfa_adapters.learning.ensemble.data import DeviceRows, Questions, in_precision
-from dlfa_adapters.learning.ensemble.ensemble import start_ensemble
 from dlfa_adapters.learning.ensemble.training import EnsembleOptimizer, Rates, train_ensemble
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.rate_choice import Pair

@@ -4,8 +4,8 @@ import torch
 
 from dlfa_adapters.kinds.encoded import Row
 from dlfa_adapters.learning.dataset import examples_of
+from dlfa_adapters.learning.ensemble import start_ensemble
 from dlfa_adapters.learning.ensemble.data import DeviceRows, Questions
-from dlfa_adapters.learning.ensemble.ensemble import start_ensemble
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.settings import make_settings
 from dlfa_adapters.tasks import XNLI

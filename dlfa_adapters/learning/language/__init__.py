@@ -1,1 +1,108 @@
-"""Language adapters by masked language modelling."""
+"""What a language adapter is trained with: its options, checked, and the plan before the first step."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.encoders import Encoder
+from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.running import device_name
+from dlfa_adapters.learning.loops import LANGUAGE
+from dlfa_adapters.learning.ranges import check_steps
+from dlfa_adapters.learning.settings import Settings, make_settings, resolve
+from dlfa_adapters.tuning import PartSize, trainable_share
+from dlfa_adapters.tuning.language import LanguageTuning
+
+LANGUAGE_OPTIONS = LANGUAGE.honours
+"""The fields of `Settings` that a language adapter's training has."""
+
+_DEFAULTS = {"batch_size": 64, "every": 500}
+
+
+@dataclass(frozen=True)
+class LanguagePlan:
+    """A training that is about to begin; `train_language` hands it to `on_start`.
+
+    Attributes:
+        tuning: Language and form of the adapter.
+        settings: Resolved ones.
+        encoder: The encoder, with adapter and decoder on it.
+        text: What is learnt from, in figures.
+        report: Parameters by part.
+    """
+
+    tuning: LanguageTuning
+    settings: Settings
+    encoder: Encoder
+    text: dict[str, Any]
+    report: list[PartSize]
+
+    def lines(self) -> list[str]:
+        """What is going to be trained, for the screen or a log."""
+        text, adapter = self.text, self.tuning.record()
+        steps, cut, machine = self.settings.steps, self.settings.text, self.settings.machine
+        trainable, total = trainable_share(self.report)
+        without = f", none in block {', '.join(map(str, adapter['leave_out']))}" if adapter["leave_out"] else ""
+        where = device_name("no GPU")
+        return [
+            f"Encoder: {self.encoder.origin}",
+            f"Adapter: {self.tuning.language}, {adapter['config']}, reduction {adapter['reduction']:g}{without}; "
+            f"{adapter['decoder']} decoder over the encoder's embeddings",
+            f"Text: {', '.join(text['files'])}: {text['paragraphs']:,} paragraphs, {text['held_out']:,} held out; "
+            f"{text['pieces']:,} pieces in {text['rows']:,} rows",
+            f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
+            f"Steps: {steps.max_steps}, batch {steps.batch_size} x {cut.max_length}, learning rate "
+            f"{steps.learning_rate:g}, decoder {steps.head_learning_rate:g}, {machine.precision}; {where}",
+        ]
+
+
+@dataclass(frozen=True)
+class TrainedLanguage:
+    """A language adapter in its folder.
+
+    Attributes:
+        folder: Where it is.
+        record: What `language.json` holds: `language`, `adapter`, `encoder`, `text`, `perplexity`, `training`,
+            `versions`, and under `files` the sha256 of every other file.
+    """
+
+    folder: Path
+    record: dict[str, Any]
+
+
+def language_settings(tuning: LanguageTuning, steps: int, options: dict[str, Any]) -> Settings:
+    """Resolved settings.
+
+    Args:
+        tuning: Whose defaults they get.
+        steps: Steps of the optimiser.
+        options: By name, among `LANGUAGE_OPTIONS`.
+
+    Raises:
+        ConfigError: If there is no option of that name, or a value cannot work.
+    """
+    for name in options:
+        if name not in LANGUAGE_OPTIONS:
+            raise ConfigError(
+                f"The training of a language adapter has no option {name!r}; it has {', '.join(LANGUAGE_OPTIONS)}."
+            )
+    check_steps(steps)
+    return resolve(make_settings(**{**_DEFAULTS, **options}, max_steps=steps), tuning)
+
+
+def as_options(settings: Settings) -> dict[str, Any]:
+    """What `language_settings` takes again."""
+    flat = settings.as_dict()
+    return {name: flat[name] for name in LANGUAGE_OPTIONS}
+
+
+def check_length(max_length: int, encoder: Encoder) -> None:
+    """Refuse rows that are longer than the encoder takes.
+
+    Raises:
+        ConfigError: Naming both lengths.
+    """
+    positions = getattr(encoder.model.config, "max_position_embeddings", max_length)
+    most = min(encoder.tokenizer.model_max_length, positions)
+    if max_length > most:
+        raise ConfigError(f"max_length is {max_length}, but this encoder takes at most {most} pieces; type {most}.")

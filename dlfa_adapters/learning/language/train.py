@@ -20,7 +20,7 @@ from dlfa_adapters.heads.masked_lm import pretrained_decoder
 from dlfa_adapters.kinds.encoded import Row, collate_rows
 from dlfa_adapters.learning.arguments import training_arguments
 from dlfa_adapters.learning.finish import machine
-from dlfa_adapters.learning.language.plan import (
+from dlfa_adapters.learning.language import (
     LanguagePlan,
     TrainedLanguage,
     as_options,
@@ -76,7 +76,7 @@ def train_language(
         resume: Go on with the training of `out` that was cut short.
         on_start: Called before the first step.
         progress: Called after each step.
-        **options: Fields of `Settings` that are in `plan.LANGUAGE_OPTIONS`, e.g. `batch_size=64`, `max_length=128`.
+        **options: Fields of `Settings` that are in `language.LANGUAGE_OPTIONS`, e.g. `batch_size=64`, `max_length=128`.
 
     Returns:
         The adapter's folder, with perplexity on held-out paragraphs before and after.
