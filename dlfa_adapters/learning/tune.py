@@ -88,7 +88,8 @@ def tune(
     space = {name: list(values) for name, values in (grid or BETO_GRID).items()}
     out, count = Path(out), trials or prod(map(len, space.values()))
     check_search(task, out=out, grid=space, sampler=sampler, **options)
-    _check_alone()
+    if world_size() > 1:
+        raise ConfigError("dlfa tune runs in one process; start it without torchrun or accelerate launch.")
     options = {**options, "seed": seed}
     study = _study(space, sampler, seed)
     work = WorkFolder(
@@ -116,11 +117,6 @@ def tune(
     _remove_runs(work.path)
     work.clear()
     return TuneResult(done, best, read_run(out))
-
-
-def _check_alone() -> None:
-    if world_size() > 1:
-        raise ConfigError("dlfa tune runs in one process; start it without torchrun or accelerate launch.")
 
 
 def _open(work: WorkFolder, search: dict[str, Any]) -> None:

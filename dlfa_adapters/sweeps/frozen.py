@@ -16,8 +16,9 @@ from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
 from dlfa_adapters.learning.features import schedule_of
 from dlfa_adapters.learning.frozen import HeadSpec, OnStates, Rate, TrainedHead, learn_on_states, with_states
+from dlfa_adapters.learning.frozen.head import Epoch
+from dlfa_adapters.learning.frozen.optimizer import before
 from dlfa_adapters.learning.frozen.stacks import all_layers
-from dlfa_adapters.learning.frozen.trained import Epoch, before
 from dlfa_adapters.learning.rate_choice import Attempt, Pair, pairs
 from dlfa_adapters.sweeps import STATES, TRAININGS
 from dlfa_adapters.sweeps.prepare import Prepared

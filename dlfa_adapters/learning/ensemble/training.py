@@ -14,7 +14,7 @@ from transformers import Trainer, get_linear_schedule_with_warmup
 from dlfa_adapters.data.batching import SameLengthSampler
 from dlfa_adapters.learning.ensemble import Ensemble
 from dlfa_adapters.learning.ensemble.data import DeviceRows, Questions, in_precision
-from dlfa_adapters.learning.frozen.trained import Epoch, TrainedHead
+from dlfa_adapters.learning.frozen.head import Epoch, TrainedHead
 from dlfa_adapters.learning.rate_choice import Pair
 from dlfa_adapters.learning.settings import Settings
 

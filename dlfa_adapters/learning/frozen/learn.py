@@ -19,11 +19,9 @@ from dlfa_adapters.heads import DLFAHead
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.frozen.examples import OnStates, TaggedStates
-from dlfa_adapters.learning.frozen.optimizer import Rate
+from dlfa_adapters.learning.frozen.head import HeadSpec, Rate, TrainedHead
 from dlfa_adapters.learning.frozen.plateau import Plateau
 from dlfa_adapters.learning.frozen.side_by_side import OnEpoch, train_heads
-from dlfa_adapters.learning.frozen.stacked import HeadSpec
-from dlfa_adapters.learning.frozen.trained import TrainedHead
 from dlfa_adapters.tasks import Task
 
 

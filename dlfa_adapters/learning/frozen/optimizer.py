@@ -1,25 +1,20 @@
-"""AdamW for heads whose weights share tensors, each head at a learning rate and a weight decay of its own."""
+"""How many heads learn at once: AdamW over weights that share tensors, and the file from which they go on."""
 
+import json
+import logging
 from collections.abc import Sequence
 from itertools import groupby
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
+from dlfa_adapters.learning.frozen.head import Epoch, Rate, TrainedHead
 from dlfa_adapters.learning.frozen.stacks import HeadStack
 
-
-class Rate(NamedTuple):
-    """How fast a head learns.
-
-    Attributes:
-        learning_rate: The first one; it falls linearly to zero.
-        weight_decay: Of AdamW.
-    """
-
-    learning_rate: float
-    weight_decay: float = 0.01
+logger = logging.getLogger(__name__)
 
 
 class HeadsOptimizer:
@@ -87,3 +82,113 @@ def _slices(stack: HeadStack, start: int, stop: int) -> list[Tensor]:
 
 def _learnt(stack: HeadStack) -> list[Tensor]:
     return [weight for weight in stack.parameters() if weight.requires_grad]
+
+
+def before(path: Path) -> Path:
+    """The file of the epoch before the last one."""
+    return path.with_suffix(f".before{path.suffix}")
+
+
+class Checkpoint:
+    """Where a training stands, after its last epoch and the one before, which is used where the last file is damaged.
+
+    Args:
+        path: The file.
+        heads: The heads without anything, for their specs and rates.
+        epochs: Epochs of the training.
+        live: What changes while they learn, which `load` overwrites.
+        optimizer: Their optimiser, likewise.
+        about: What else tells this training from others.
+
+    Attributes:
+        random: States of random numbers after the epoch, by name; empty where the training draws none.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        heads: Sequence[TrainedHead],
+        epochs: int,
+        live: Sequence[Tensor],
+        optimizer: torch.optim.Optimizer,
+        **about: Any,
+    ) -> None:
+        self.path, self.live, self.optimizer = path, live, optimizer
+        self.random: dict[str, Tensor] = {}
+        specs, rates = [head.spec.record() for head in heads], [head.rate for head in heads]
+        self.identity = json.loads(json.dumps({"epochs": epochs, "heads": specs, "rates": rates, **about}))
+
+    def save(self, epoch: int, trained: Sequence[TrainedHead]) -> None:
+        """Write the file; the one that was there becomes the one before."""
+        tensors = {f"live.{i}": tensor.detach() for i, tensor in enumerate(self.live)}
+        tensors.update({f"random.{name}": value for name, value in self.random.items()})
+        for i, values in self.optimizer.state_dict()["state"].items():
+            tensors.update({f"optimizer.{i}.{name}": value for name, value in values.items()})
+        for h, head in enumerate(trained):
+            for e, kept in enumerate(head.epochs):
+                for kind, values in (("weights", kept.state_dict), ("counts", kept.counts)):
+                    tensors.update({f"{kind}.{h}.{e}.{name}": value for name, value in values.items()})
+        heads = [
+            {
+                "dev": t.dev_scores,
+                "losses": t.dev_losses,
+                "watched": t.watched,
+                "epochs": [[e.number, e.score, e.loss] for e in t.epochs],
+            }
+            for t in trained
+        ]
+        about = {"epoch": epoch, "identity": self.identity, "heads": heads}
+        if self.path.is_file():
+            self.path.replace(before(self.path))
+        save_tensors(self.path, tensors, about)
+
+    def load(self, trained: Sequence[TrainedHead]) -> int:
+        """Go back to where the file was written.
+
+        Args:
+            trained: Heads without anything; filled in.
+
+        Returns:
+            How many epochs are done; 0 if there is no file, or one of another training, or none that is whole. A
+            damaged file is deleted, and said.
+        """
+        found = self._read(self.path) or self._read(before(self.path))
+        if found is None:
+            return 0
+        tensors, about = found
+        with torch.no_grad():
+            for i, tensor in enumerate(self.live):
+                tensor.copy_(tensors[f"live.{i}"])
+        self.random = _under(tensors, "random.")
+        self._load_optimizer(tensors)
+        for h, (head, told) in enumerate(zip(trained, about["heads"], strict=True)):
+            head.dev_scores, head.dev_losses, head.watched = told["dev"], told["losses"], told["watched"]
+            head.epochs = [
+                Epoch(number, score, _under(tensors, f"weights.{h}.{e}."), _under(tensors, f"counts.{h}.{e}."), loss)
+                for e, (number, score, loss) in enumerate(told["epochs"])
+            ]
+        return int(about["epoch"])
+
+    def _read(self, path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        try:
+            found = read_tensors(path)
+        except FileNotFoundError:
+            return None
+        except DamagedError as error:
+            path.unlink()
+            there = path == self.path and before(path).is_file()
+            then = "the epoch before it counts" if there else "the training begins with its first epoch"
+            logger.warning("%s It was deleted; %s.", error, then)
+            return None
+        return found if found[1]["identity"] == self.identity else None
+
+    def _load_optimizer(self, tensors: dict[str, Tensor]) -> None:
+        state: dict[int, dict[str, Any]] = {}
+        for name, value in _under(tensors, "optimizer.").items():
+            index, _, key = name.partition(".")
+            state.setdefault(int(index), {})[key] = value
+        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": state})
+
+
+def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name[len(prefix) :]: value.clone() for name, value in tensors.items() if name.startswith(prefix)}

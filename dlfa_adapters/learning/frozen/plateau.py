@@ -15,10 +15,9 @@ from transformers import set_seed
 from dlfa_adapters.data.batching import SameLengthSampler
 from dlfa_adapters.heads import DLFAHead
 from dlfa_adapters.learning.frozen.examples import OnStates
-from dlfa_adapters.learning.frozen.optimizer import Rate
+from dlfa_adapters.learning.frozen.head import Epoch, HeadSpec, Rate, TrainedHead
+from dlfa_adapters.learning.frozen.optimizer import Checkpoint
 from dlfa_adapters.learning.frozen.side_by_side import OnEpoch
-from dlfa_adapters.learning.frozen.stacked import HeadSpec
-from dlfa_adapters.learning.frozen.trained import Checkpoint, Epoch, TrainedHead
 from dlfa_adapters.learning.safeguards import NotFiniteError
 
 logger = logging.getLogger(__name__)

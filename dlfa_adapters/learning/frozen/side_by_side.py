@@ -14,10 +14,9 @@ from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.kinds.scorer import MakeScorer, Scorer
 from dlfa_adapters.learning.frozen.examples import TaggedStates
-from dlfa_adapters.learning.frozen.optimizer import HeadsOptimizer, Rate
-from dlfa_adapters.learning.frozen.stacked import FusionClassifier, HeadSpec, new_head
+from dlfa_adapters.learning.frozen.head import Epoch, FusionClassifier, HeadSpec, Rate, TrainedHead, new_head
+from dlfa_adapters.learning.frozen.optimizer import Checkpoint, HeadsOptimizer
 from dlfa_adapters.learning.frozen.stacks import HeadStack, make_stacks
-from dlfa_adapters.learning.frozen.trained import Checkpoint, Epoch, TrainedHead
 
 logger = logging.getLogger(__name__)
 

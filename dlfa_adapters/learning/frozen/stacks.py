@@ -12,7 +12,7 @@ from torch.func import stack_module_state
 from dlfa_adapters.fusion.base import Weights, linear
 from dlfa_adapters.fusion.build import FUSIONS
 from dlfa_adapters.learning.frozen.examples import Batch
-from dlfa_adapters.learning.frozen.stacked import FusionClassifier, HeadSpec
+from dlfa_adapters.learning.frozen.head import FusionClassifier, HeadSpec
 
 _BYTES = {"cpu": 2**27, "cuda": 2**31}  # of what a stack keeps for its backward pass: on a CPU it should stay in caches
 _KEPT = 12  # float32 values of the width a token and head that are kept, about

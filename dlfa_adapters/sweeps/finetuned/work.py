@@ -16,8 +16,7 @@ from dlfa_adapters.learning.arguments import steps_of_epoch
 from dlfa_adapters.learning.ensemble import start_ensemble
 from dlfa_adapters.learning.ensemble.data import DeviceBatch, DeviceRows, Questions
 from dlfa_adapters.learning.ensemble.training import Rates, TrainedMember, train_ensemble
-from dlfa_adapters.learning.frozen.optimizer import Rate
-from dlfa_adapters.learning.frozen.trained import Epoch
+from dlfa_adapters.learning.frozen.head import Epoch, Rate
 from dlfa_adapters.learning.safeguards import NotFiniteError
 from dlfa_adapters.runs.lifecycle import remove_training
 from dlfa_adapters.sweeps.finetuned.ranks import without_launcher

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from dlfa_adapters.kinds.scorer import Accuracy as accuracy
 from dlfa_adapters.learning.frozen import HeadSpec, TrainedHead, train_heads
-from dlfa_adapters.learning.frozen.optimizer import Rate
-from dlfa_adapters.learning.frozen.trained import Epoch
+from dlfa_adapters.learning.frozen.head import Epoch, Rate
 from dlfa_adapters.tasks import NER
 
 EPOCHS = st.lists(st.tuples(st.integers(0, 8).map(float), st.integers(0, 3).map(float)), min_size=1, max_size=9)

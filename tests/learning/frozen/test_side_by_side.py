@@ -10,8 +10,7 @@ from dlfa_adapters.data.batching import SameLengthSampler
 from dlfa_adapters.fusion import FUSIONS, Fusion, register_fusion
 from dlfa_adapters.kinds.scorer import Accuracy as accuracy
 from dlfa_adapters.learning.frozen import HeadSpec, predict_heads, train_heads
-from dlfa_adapters.learning.frozen.optimizer import Rate
-from dlfa_adapters.learning.frozen.stacked import FusionClassifier, new_head
+from dlfa_adapters.learning.frozen.head import FusionClassifier, Rate, new_head
 from dlfa_adapters.learning.frozen.stacks import StackedHeads, make_stacks
 from dlfa_adapters.tasks import NER
 from dlfa_adapters.tasks.head_options import HeadOptions

@@ -13,7 +13,7 @@ from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.files import in_bytes, parse_bytes
 from dlfa_adapters.kinds.scorer import Accuracy as accuracy
 from dlfa_adapters.learning.frozen import compute_states, train_heads
-from dlfa_adapters.learning.frozen.stacked import HeadSpec
+from dlfa_adapters.learning.frozen.head import HeadSpec
 from dlfa_adapters.tasks import NER
 
 LAYERS = (0, 2, 3)

@@ -8,8 +8,8 @@ import torch
 from dlfa_adapters.kinds.scorer import Accuracy as accuracy
 from dlfa_adapters.learning.features import all_rates
 from dlfa_adapters.learning.frozen import HeadSpec, Linear, Rate, TrainedHead, learn_on_states, train_heads
+from dlfa_adapters.learning.frozen.head import Epoch
 from dlfa_adapters.learning.frozen.learn import edge
-from dlfa_adapters.learning.frozen.trained import Epoch
 from dlfa_adapters.tasks import NER
 
 SPECS = [HeadSpec.of(name="last", fusion="last"), HeadSpec.of(name="D_2", fuse_layer=(2,), gate="attention")]

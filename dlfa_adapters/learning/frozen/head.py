@@ -1,0 +1,204 @@
+"""A head on frozen states: which fusion, the module that has its weights, its rate, and what it is as it learns."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dlfa_adapters.fusion import check_fuse_layer, make_fusion
+from dlfa_adapters.fusion.options import flat, recorded
+from dlfa_adapters.tasks.head_options import HeadOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadSpec:
+    """A head to train on frozen states: a fusion and a linear classifier.
+
+    Attributes:
+        name: What it is called in tables: `last`, `D_7`.
+        head: Which head.
+        seed: Of the initial weights.
+    """
+
+    name: str
+    head: HeadOptions = field(default_factory=HeadOptions)
+    seed: int = 0
+
+    @classmethod
+    def of(cls, name: str, seed: int = 0, **options: Any) -> "HeadSpec":
+        """A head with options by name, see `HeadOptions`: `HeadSpec.of("D_7", fuse_layer=7, gate="attention")`."""
+        return cls(name=name, seed=seed, head=HeadOptions().changed(**options))
+
+    def changed(self, name: str, **options: Any) -> "HeadSpec":
+        """Another head, with other values of some options."""
+        return replace(self, name=name, head=self.head.changed(**options))
+
+    def record(self) -> dict[str, Any]:
+        """For a JSON file."""
+        fused = {**recorded(self.head.fusion_options), "seed": self.seed}
+        return {"name": self.name, "fusion": self.head.fusion, "fuse_layer": self.head.layers, **fused}
+
+
+class FusionClassifier(nn.Module):
+    """A fusion and a linear classifier, without the encoder under them.
+
+    Args:
+        spec: Which fusion.
+        hidden_size: Width of the states.
+        num_layers: Number of blocks of the encoder.
+        num_labels: Number of classes.
+    """
+
+    def __init__(self, spec: HeadSpec, hidden_size: int, num_layers: int, num_labels: int) -> None:
+        super().__init__()
+        head = spec.head
+        if head.layers:
+            check_fuse_layer(head.layers, num_layers)
+        self.fusion = make_fusion(
+            head.fusion,
+            hidden_size,
+            num_layers=num_layers,
+            num_lower=max(1, len(head.layers)),
+            **flat(head.fusion_options),
+        )
+        self.classifier = nn.Linear(hidden_size, num_labels)
+        nn.init.normal_(self.classifier.weight, std=0.02)  # as BERT starts a classifier
+        nn.init.zeros_(self.classifier.bias)
+
+    def forward(self, states: Tensor, attention_mask: Tensor, positions: Tensor) -> Tensor:
+        """Logits at some positions.
+
+        Args:
+            states: What the fusion takes, (states, batch, seq, width).
+            attention_mask: (batch, seq).
+            positions: Indices into the flattened batch, row * seq + column, (items,).
+
+        Returns:
+            Logits, (items, labels).
+        """
+        fused = self.fusion(*states.unbind(0), attention_mask=attention_mask)
+        return self.classifier(fused.flatten(0, 1).index_select(0, positions))
+
+
+def new_head(spec: HeadSpec, hidden_size: int, num_layers: int, num_labels: int) -> FusionClassifier:
+    """A head with the initial weights of its seed; the global random state is left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(spec.seed)
+        return FusionClassifier(spec, hidden_size, num_layers, num_labels)
+
+
+class Rate(NamedTuple):
+    """How fast a head learns.
+
+    Attributes:
+        learning_rate: The first one; it falls linearly to zero.
+        weight_decay: Of AdamW.
+    """
+
+    learning_rate: float
+    weight_decay: float = 0.01
+
+
+_UNKNOWN = Rate(math.nan, math.nan)
+
+
+@dataclass
+class Epoch:
+    """An epoch that may be the one to keep.
+
+    Attributes:
+        number: From 1.
+        score: Its dev score.
+        state_dict: The weights after it, under the names of `FusionClassifier`.
+        counts: By name of other data, what their score was a function of, (sentences, counts).
+        loss: Its mean cross-entropy on dev.
+    """
+
+    number: int
+    score: float
+    state_dict: dict[str, Tensor]
+    counts: dict[str, Tensor] = field(default_factory=dict)
+    loss: float = math.inf
+
+
+@dataclass
+class TrainedHead:
+    """A head after training.
+
+    Attributes:
+        spec: What was trained.
+        rate: At which rate.
+        dev_scores: The dev score after each epoch; none without dev data.
+        dev_losses: The mean cross-entropy on dev, likewise.
+        watched: Scores on other data after each epoch, by name; they choose nothing.
+        epochs: The epochs that may still be the one to keep, in order; the first one is.
+    """
+
+    spec: HeadSpec
+    rate: Rate = _UNKNOWN
+    dev_scores: list[float] = field(default_factory=list)
+    dev_losses: list[float] = field(default_factory=list)
+    watched: dict[str, list[float]] = field(default_factory=dict)
+    epochs: list[Epoch] = field(default_factory=list)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that is kept, from 1."""
+        return self.epochs[0].number
+
+    @property
+    def dev_score(self) -> float:
+        """The dev score of the epoch that is kept."""
+        return self.epochs[0].score
+
+    @property
+    def quality(self) -> tuple[float, float]:
+        """What rates are compared by: the best dev score, and among equal ones the lower loss, as a negative number.
+
+        That is of the epoch that is kept, unless one is kept that is only nearly as good.
+        """
+        return self.quality_within(None)
+
+    def quality_within(self, evaluations: int | None) -> tuple[float, float]:
+        """The same of the first evaluations alone; None: of all."""
+        return max(zip(self.dev_scores[:evaluations], (-loss for loss in self.dev_losses[:evaluations]), strict=True))
+
+    @property
+    def state_dict(self) -> dict[str, Tensor]:
+        """Its weights."""
+        return self.epochs[0].state_dict
+
+    @property
+    def counts(self) -> dict[str, Tensor]:
+        """What its scores on other data are functions of."""
+        return self.epochs[0].counts
+
+    def after_epoch(
+        self, number: int, score: float | None, within: float, make: Callable[[], Epoch], loss: float = math.inf
+    ) -> None:
+        """Take note of an epoch, and forget those that can no longer be kept.
+
+        With `within=0` the epoch of the best score is kept, among equal ones that of the lowest loss. Otherwise the
+        first epoch is kept whose score is at most `within` points below the best of all; that can only be one that was
+        better than all before it.
+
+        Args:
+            number: The epoch, from 1.
+            score: Its dev score; None without dev data: the last epoch is kept.
+            within: Points.
+            make: Makes the record of it.
+            loss: Its dev loss.
+        """
+        if score is None:
+            self.epochs = [make()]
+            return
+        self.dev_scores.append(score)
+        self.dev_losses.append(loss)
+        best = self.epochs[-1] if self.epochs else None
+        if best is None or score > best.score:
+            self.epochs = [epoch for epoch in self.epochs if epoch.score >= score - within] + [make()]
+        elif within == 0 and score == best.score and loss < best.loss:
+            self.epochs = [make()]
