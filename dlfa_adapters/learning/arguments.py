@@ -196,12 +196,7 @@ def told(before: Settings, after: Settings, rows: int, items: str, *, plateau: b
 
 
 def few_steps(settings: Settings, rows: int) -> str | None:
-    """What a user is told whose sweep has fewer steps than a training would have; None where it has enough.
-
-    Args:
-        settings: Resolved ones.
-        rows: Rows of the training data.
-    """
+    """What a user is told whose sweep has fewer steps than a training would have; None where it has enough."""
     longer = least_steps(settings, rows, plateau=False)
     if longer.steps.epochs == settings.steps.epochs:
         return None

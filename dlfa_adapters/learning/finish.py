@@ -49,11 +49,6 @@ class Outcome:
 def verdict(plan: Plan, dev: Examples | None, outcome: Outcome) -> tuple[str | None, str | None]:
     """Judge a training by its dev scores.
 
-    Args:
-        plan: What was trained.
-        dev: Source dev data; without them there is nothing to say.
-        outcome: What came out.
-
     Returns:
         That the model is of no use yet, and what to try; and that it was still getting better at its end, and what to
         type. None for each of the two where it is not so.
@@ -110,14 +105,7 @@ def _longer(plan: Plan) -> str:
 
 
 def write_training_run(training: Training, plan: Plan, encoder: dict[str, Any], outcome: Outcome) -> None:
-    """Write head, adapters or encoder, and all that is needed to use or repeat the training.
-
-    Args:
-        training: Where to.
-        plan: What was trained.
-        encoder: What the encoder was before training, from `Encoder.describe`.
-        outcome: What came out.
-    """
+    """Write head, adapters or encoder, and all that is needed to use or repeat the training."""
     task, settings, tuning = plan.task, plan.settings, plan.tuning
     trainable, total = trainable_share(plan.report)
     languages = plan.data.get("dev", {}).get("language")

@@ -133,21 +133,9 @@ def prepare(
     chosen: LayerChoice | None,
     progress: Progress,
 ) -> Ready:
-    """Read everything, and build the model with the first weights of its seed.
+    """Read everything, and build the model with the first weights of its seed; see `train` for the arguments.
 
-    Args:
-        task: See `train`.
-        source: Training data.
-        dev_source: Dev data, see `load_dev`.
-        language: See `load_split`.
-        reading: How files are read.
-        labels: See `task_for`.
-        model: Name of the encoder.
-        tuning: The tuning.
-        settings: Resolved ones.
-        out: The run folder.
-        chosen: The layer that was chosen when the training began; None: it is chosen if it shall be.
-        progress: Called after each step of choosing.
+    `chosen` is the fuse layer that was chosen when the training began; where it is None, one is chosen if it shall be.
 
     Raises:
         ConfigError: If an option has a value that cannot work.

@@ -41,7 +41,7 @@ class Plateau:
         epochs: Most passes over the training data.
         max_steps: Stop after so many steps, if that is earlier.
         batch_size: Rows in a step.
-        every: Read dev after every so many epochs, and at the end; see `steps.epochs_between`.
+        every: Read dev after every so many epochs, and at the end; see `arguments.epochs_between`.
         max_grad_norm: Gradients are scaled down to this norm.
         trial: Evaluations by which rates are compared.
     """

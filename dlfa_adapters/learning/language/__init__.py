@@ -73,11 +73,6 @@ class TrainedLanguage:
 def language_settings(tuning: LanguageTuning, steps: int, options: dict[str, Any]) -> Settings:
     """Resolved settings.
 
-    Args:
-        tuning: Whose defaults they get.
-        steps: Steps of the optimiser.
-        options: By name, among `LANGUAGE_OPTIONS`.
-
     Raises:
         ConfigError: If there is no option of that name, or a value cannot work.
     """
