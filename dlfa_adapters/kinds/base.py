@@ -6,7 +6,7 @@
     report = [metric.compute(predictions=predictions, references=gold) for metric in kind.metrics(task)]
 
 Nothing outside asks which kind it is. A kind is a subclass of `Kind` in a package of its own, and a call of
-`registry.register_kind`; it says what it is with attributes, and does with methods what depends on it. What takes
+`register_kind`; it says what it is with attributes, and does with methods what depends on it. What takes
 seconds to import (PyTorch, the metrics) is imported inside methods.
 """
 
@@ -23,9 +23,8 @@ from dlfa_adapters.tasks import Task
 if TYPE_CHECKING:
     import torch
 
-    from dlfa_adapters.kinds.encoded import Encoded
+    from dlfa_adapters.kinds.encoded import Encoded, Predictor
     from dlfa_adapters.kinds.metric import Metric
-    from dlfa_adapters.kinds.predictor import Predictor
     from dlfa_adapters.kinds.shown import Confusion, ShownLine, TypeTable
 
 
@@ -178,7 +177,7 @@ class Kind(KindOfData):
         """The metrics of a task: first its main one, then compatibility scores."""
 
     def scorer(self) -> Any:
-        """Scores of many heads at once, see `kinds.scorer`; of kinds with `label_a_unit`."""
+        """Scores of many heads at once, see `kinds.loss.Scorer`; of kinds with `label_a_unit`."""
         raise ConfigError(f"Tasks of {self.name} are not learned on kept states; type --tuning lora or full.")
 
     @abstractmethod

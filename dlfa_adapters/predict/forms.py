@@ -8,7 +8,7 @@ import torch
 from dlfa_adapters.fusion import MaskedBatchNorm
 from dlfa_adapters.ground.errors import ConfigError, UnsupportedModelError
 from dlfa_adapters.ground.folders import draft_beside
-from dlfa_adapters.kinds.predictor import Predictor
+from dlfa_adapters.kinds.encoded import Predictor
 from dlfa_adapters.models import Card, merge_lora
 from dlfa_adapters.predict.load import PRECISIONS, check_new, check_precision, load_run, source_languages, takes_pairs
 from dlfa_adapters.runs import Run, read_run

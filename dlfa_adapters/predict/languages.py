@@ -6,7 +6,7 @@ from typing import Any
 
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.language import UNCHECKED, read_record
-from dlfa_adapters.kinds.predictor import Predictor
+from dlfa_adapters.kinds.encoded import Predictor
 from dlfa_adapters.predict.load import check_has_language, source_adapter
 from dlfa_adapters.runs import Run
 

@@ -14,7 +14,7 @@ from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.tasks import KINDS, Task, get_task
 
 if TYPE_CHECKING:
-    from dlfa_adapters.kinds.predictor import Predictor
+    from dlfa_adapters.kinds.encoded import Predictor
 
 _HEAD = "head/head_config.json"
 PRECISIONS = {"fp32": "float32", "bf16": "bfloat16"}

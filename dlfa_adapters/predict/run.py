@@ -13,7 +13,7 @@ from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.ground.packages import versions
 from dlfa_adapters.ground.running import Progress, count_items
 from dlfa_adapters.kinds import kind_named, kind_of_task
-from dlfa_adapters.kinds.predictor import Predictor
+from dlfa_adapters.kinds.encoded import Predictor
 from dlfa_adapters.predict.forms import load_fast
 from dlfa_adapters.predict.languages import LanguageSwitch, describe_adapters
 from dlfa_adapters.predict.load import source_languages, task_of

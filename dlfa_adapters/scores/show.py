@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from dlfa_adapters.data.assemble import left_out
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
-from dlfa_adapters.kinds import kind_named
-from dlfa_adapters.kinds.registry import SCORED
+from dlfa_adapters.kinds import SCORED, kind_named
 from dlfa_adapters.scores.compare import Comparison, DifferenceRow
 from dlfa_adapters.scores.intervals import LEVEL, Difference, Estimate, few_items
 from dlfa_adapters.scores.report import Report, Table

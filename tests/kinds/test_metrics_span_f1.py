@@ -12,7 +12,7 @@ from seqeval.scheme import IOB2
 
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.kinds import SpanF1
-from dlfa_adapters.kinds.tagging.spans import lenient_spans, strict_spans, to_iob2
+from dlfa_adapters.kinds.tagging import lenient_spans, strict_spans, to_iob2
 
 
 def compute(gold, predicted, **options):

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dlfa_adapters.kinds import scores_for
-from dlfa_adapters.kinds.registry import SCORED
+from dlfa_adapters.kinds import SCORED, scores_for
 from dlfa_adapters.tasks import KINDS, TASKS
 
 ROOT = Path(__file__).parent.parent.parent

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dlfa_adapters.kinds import SpanF1, TokenAccuracy, kind_of_task
-from dlfa_adapters.kinds.scorer import Accuracy as accuracy
+from dlfa_adapters.kinds.loss import Accuracy as accuracy
 from dlfa_adapters.kinds.tagging.span_f1 import SpanScorer as span_f1
 from dlfa_adapters.tasks import NER, POS, XNLI
 

@@ -84,7 +84,7 @@ def test_the_entities_of_predict(tuning, runs, errors):
 def spans_of(tagger, text):
     """Types and places of the entities that the tagger of a run finds, straight from its tags."""
     from dlfa_adapters.data.words import split_words
-    from dlfa_adapters.kinds.tagging.spans import lenient_spans
+    from dlfa_adapters.kinds.tagging import lenient_spans
 
     words, places = split_words(text), []
     for word in words:

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.kinds.encoded import Encoded
-from dlfa_adapters.kinds.predictor import batch_logits
+from dlfa_adapters.kinds.encoded import Encoded, batch_logits
 from dlfa_adapters.learning import train
 from dlfa_adapters.predict.forms import cast, load_fast
 from dlfa_adapters.predict.load import load_run

@@ -3,7 +3,7 @@
 import pytest
 
 from dlfa_adapters.kinds.shown import Segment, direction, join_words, text_line
-from dlfa_adapters.kinds.tagging.output import span_lines, tag_line
+from dlfa_adapters.kinds.tagging.tagger import span_lines, tag_line
 from dlfa_adapters.report.evaluation import RIGHT, WRONG, shown_sentences
 from dlfa_adapters.report.page import as_html_text
 from dlfa_adapters.report.sweep import line_chart

@@ -155,8 +155,8 @@ class Classification(Kind):
         return (ClassificationAccuracy(),)
 
     def scorer(self) -> Any:
-        """See `kinds.scorer.Accuracy`."""
-        from dlfa_adapters.kinds.scorer import Accuracy
+        """See `kinds.loss.Accuracy`."""
+        from dlfa_adapters.kinds.loss import Accuracy
 
         return Accuracy
 
@@ -174,14 +174,14 @@ class Classification(Kind):
         return _ID_NAMES.get(task.name, "id")
 
     def write_predictions(self, path: Path, predicted: Any) -> None:
-        """See `output.write_labels`."""
-        from dlfa_adapters.kinds.classification.output import write_labels
+        """See `classifier.write_labels`."""
+        from dlfa_adapters.kinds.classification.classifier import write_labels
 
         write_labels(path, predicted)
 
     def read_predictions(self, path: Path, ids: list[str] | None) -> dict[str, Any]:
-        """See `output.read_labels`."""
-        from dlfa_adapters.kinds.classification.output import read_labels
+        """See `classifier.read_labels`."""
+        from dlfa_adapters.kinds.classification.classifier import read_labels
 
         return read_labels(path)
 
@@ -212,8 +212,8 @@ class Classification(Kind):
         return list(zip(first, [None] * len(first) if second is None else second, strict=True))
 
     def answers(self, predictor: Any, texts: Sequence[str], inputs: Sequence[Any], on_progress: Any) -> list[Any]:
-        """See `output.answers`."""
-        from dlfa_adapters.kinds.classification.output import answers
+        """See `classifier.answers`."""
+        from dlfa_adapters.kinds.classification.classifier import answers
 
         return answers(predictor, inputs, on_progress)
 

@@ -1,6 +1,11 @@
-"""Texts and pairs of texts for an encoder, and a label for each from its logits; what is cut off is counted."""
+"""Texts and pairs of texts for an encoder, and a label for each from its logits; what is cut off is counted.
 
+And labelled texts in a file and on the terminal.
+"""
+
+import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -8,9 +13,11 @@ from torch import Tensor
 
 from dlfa_adapters.data.pairs import check_pairs, encode_texts
 from dlfa_adapters.data.pooling import IGNORED
+from dlfa_adapters.data.readers import read_lines
+from dlfa_adapters.data.readers.base import Notes
+from dlfa_adapters.data.readers.lines import write_lines
 from dlfa_adapters.data.windows import Window
-from dlfa_adapters.kinds.encoded import Encoded, FoundScores, Row
-from dlfa_adapters.kinds.predictor import Predictor, batch_logits
+from dlfa_adapters.kinds.encoded import Encoded, FoundScores, Predictor, Row, batch_logits
 
 
 class Texts(Encoded):
@@ -143,3 +150,45 @@ def columns_of(inputs: Sequence[tuple[str, str | None]]) -> tuple[list[str], lis
     """The first or only texts, and the second ones; None where no text has one."""
     first, second = [text for text, _ in inputs], [pair for _, pair in inputs]
     return first, None if all(pair is None for pair in second) else [pair or "" for pair in second]
+
+
+def write_labels(path: Path, predicted: Any) -> None:
+    """Write an item a line, as JSON."""
+    rows = zip(predicted.ids, predicted.inputs, predicted.predicted, predicted.gold, predicted.placeholder, strict=True)
+    names = ("id", "language", "text", "text_pair", "label", "gold", "placeholder")
+    write_lines(
+        path,
+        [
+            json.dumps(dict(zip(names, (id_, predicted.language, *texts, *rest), strict=True)), ensure_ascii=False)
+            for id_, texts, *rest in rows
+        ],
+    )
+
+
+def read_labels(path: Path) -> dict[str, Any]:
+    """What `write_labels` wrote."""
+    rows = [json.loads(line) for line in read_lines(path, Notes(path))]
+    return {
+        "ids": [row["id"] for row in rows],
+        "inputs": [(row["text"], row["text_pair"]) for row in rows],
+        "gold": [row["gold"] for row in rows],
+        "placeholder": [row["placeholder"] for row in rows],
+        "predicted": [row["label"] for row in rows],
+    }
+
+
+def answers(
+    classifier: Classifier, inputs: Sequence[tuple[str, str | None]], on_progress: Callable[[int], None]
+) -> list[dict[str, Any]]:
+    """The most probable label of each text or pair, and the probability of every label."""
+    texts, text_pairs = columns_of(inputs)
+    found = classifier.probabilities(texts, text_pairs, on_progress=on_progress)
+    rows = []
+    for i, (best, probabilities) in enumerate(zip(found.argmax(-1).tolist(), found.tolist(), strict=True)):
+        label = classifier.labels[best]
+        by_label = dict(zip(classifier.labels, (round(p, 6) for p in probabilities), strict=True))
+        pair = {} if text_pairs is None else {"text_pair": text_pairs[i]}
+        rows.append(
+            {"text": texts[i], **pair, "label": label, "probability": by_label[label], "probabilities": by_label}
+        )
+    return rows

@@ -24,7 +24,7 @@ from dlfa_adapters.kinds.metric import (
     unknown_labels,
     warn_unknown,
 )
-from dlfa_adapters.kinds.tagging.spans import Span, Tags
+from dlfa_adapters.kinds.tagging import Span, Tags
 
 
 class TokenAccuracy(Metric):

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from dlfa_adapters.data.readers.iob import split_tag
+from dlfa_adapters.kinds.loss import Scorer
 from dlfa_adapters.kinds.metric import (
     TAGS_FEATURES,
     CountedScore,
@@ -20,8 +21,7 @@ from dlfa_adapters.kinds.metric import (
     unknown_labels,
     warn_unknown,
 )
-from dlfa_adapters.kinds.scorer import Scorer
-from dlfa_adapters.kinds.tagging.spans import Scheme, Span, Tags, check_iob, lenient_spans, strict_spans, to_iob2
+from dlfa_adapters.kinds.tagging import Scheme, Span, Tags, check_iob, lenient_spans, strict_spans, to_iob2
 
 
 class SpanF1(Metric):

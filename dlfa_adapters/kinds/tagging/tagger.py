@@ -1,15 +1,23 @@
-"""Words as windows for an encoder, and a tag for every word from its logits."""
+"""Words as windows for an encoder, and a tag for every word from its logits.
 
-from collections.abc import Callable, Sequence
+And tagged sentences in a file, on a page and on the terminal, with F1 of each type of span.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor
 
 from dlfa_adapters.data.pooling import IGNORED, Pooling, check_pooling, collect_words, piece_labels, pool_batch
+from dlfa_adapters.data.readers import Sentence, read_columns, write_columns
 from dlfa_adapters.data.windows import make_windows
-from dlfa_adapters.kinds.encoded import Encoded, FoundScores, Row
-from dlfa_adapters.kinds.predictor import Predictor
+from dlfa_adapters.data.words import word_offsets
+from dlfa_adapters.kinds.encoded import Encoded, FoundScores, Predictor, Row
+from dlfa_adapters.kinds.shown import MOST_WORDS, Segment, ShownLine, TypeTable, blank_between, direction, join_words
+from dlfa_adapters.kinds.tagging import Span, lenient_spans
+from dlfa_adapters.kinds.tagging.span_f1 import SpanF1
 
 
 class Words(Encoded):
@@ -108,3 +116,112 @@ class Tagger(Predictor):
         encoded = self.encode(sentences)
         self.counts = encoded.counts
         return self.run(encoded, max_tokens, on_progress)
+
+
+def span_lines(words: Sequence[str], gold: Sequence[str], predicted: Sequence[str], language: str) -> list[ShownLine]:
+    """One line where the spans agree, else a line with the gold ones and a line with the model's.
+
+    Args:
+        words: Words of a sentence.
+        gold: Their gold IOB tags.
+        predicted: The model's.
+        language: Code of the language.
+    """
+    right, said = lenient_spans(gold), lenient_spans(predicted)
+    if set(right) == set(said):
+        return [_span_line("", words, right, right, language)]
+    return [
+        _span_line("gold", words, right, said, language),
+        _span_line("model", words, said, right, language),
+    ]
+
+
+def tag_line(words: Sequence[str], gold: Sequence[str], predicted: Sequence[str], language: str) -> ShownLine:
+    """Words with the model's tags, and the gold tag where it is another one."""
+    segments = [
+        Segment(word, kind=said, right=said == right, other="" if said == right else right)
+        for word, right, said in zip(words[:MOST_WORDS], gold, predicted, strict=False)
+    ]
+    return ShownLine("", segments, direction(join_words(words, language)), max(0, len(words) - MOST_WORDS))
+
+
+def type_table(languages: Sequence[Any], details: Mapping[str, Any]) -> TypeTable:
+    """Spans by type, lenient, as the main score counts them.
+
+    Args:
+        languages: The predictions that are put together for the whole.
+        details: The details of every language's report.
+    """
+    result = SpanF1().compute(
+        predictions=[tags for language in languages for tags in language.predicted],
+        references=[tags for language in languages for tags in language.gold],
+    )
+    by_language = {name: its["span_f1_lenient"]["lenient"]["per_type"] for name, its in details.items()}
+    types = sorted({name for found in by_language.values() for name in found})
+    return TypeTable(
+        types,
+        result["lenient"]["per_type"],
+        {
+            language: [found[name]["f1"] if name in found else None for name in types]
+            for language, found in by_language.items()
+        },
+    )
+
+
+def _span_line(role: str, words: Sequence[str], spans: list[Span], others: list[Span], language: str) -> ShownLine:
+    shown = words[:MOST_WORDS]
+    segments, place = [], 0
+
+    def add(stop: int, kind: str = "", right: bool = True) -> None:
+        nonlocal place
+        part = shown[place:stop]
+        if part:
+            blank = place > 0 and blank_between(shown[place - 1], part[0], language)
+            segments.append(Segment(join_words(part, language), blank, kind, right))
+        place = max(place, stop)
+
+    for span in spans:
+        kind, first, last = span
+        add(first)
+        add(last + 1, kind or "span", span in others)
+    add(len(shown))
+    return ShownLine(role, segments, direction(join_words(words, language)), len(words) - len(shown))
+
+
+def write_tags(path: Path, predicted: Any) -> None:
+    """Write word, gold tag and predicted tag: the columns that conlleval takes."""
+    rows = zip(predicted.ids, predicted.inputs, predicted.gold, predicted.predicted, strict=True)
+    sentences = [
+        Sentence(words, tags, name, columns=[list(row) for row in zip(words, gold, tags, strict=True)])
+        for name, words, gold, tags in rows
+    ]
+    write_columns(path, sentences)
+
+
+def read_tags(path: Path, ids: list[str] | None) -> dict[str, Any]:
+    """What `write_tags` wrote; ids stand in another file."""
+    sentences = read_columns(path, word_column=0, tag_column=2, scheme="IOB2").items
+    columns = [list(zip(*(item.columns or []), strict=True)) for item in sentences]
+    return {
+        "ids": [item.id for item in sentences] if ids is None else ids,
+        "inputs": [list(words) for words, _, _ in columns],
+        "gold": [list(gold) for _, gold, _ in columns],
+        "placeholder": [False] * len(sentences),
+        "predicted": [list(predicted) for _, _, predicted in columns],
+    }
+
+
+def answer(text: str, words: list[str], tags: list[str], spans: bool) -> dict[str, object]:
+    """A text with its words, their offsets and tags; and the entities, where the tags are of spans."""
+    offsets = word_offsets(text, words)
+    entities = list(_entities(text, words, offsets, tags)) if spans else []
+    return {"text": text, "words": words, "offsets": offsets, "tags": tags, "entities": entities}
+
+
+def _entities(
+    text: str, words: list[str], offsets: list[tuple[int, int]], tags: list[str]
+) -> Iterator[dict[str, object]]:
+    """Spans with their place in the text; an I- without its B- begins one too, as conlleval has it."""
+    for kind, first, last in lenient_spans(tags):
+        start, end = offsets[first][0], offsets[last][1]
+        yield {"type": kind, "text": text[start:end], "start": start, "end": end, "words": words[first : last + 1]}

@@ -139,8 +139,8 @@ class Tagging(Kind):
         return (TokenAccuracy(), XtremePosF1()) if task.name == "pos" else (TokenAccuracy(),)
 
     def scorer(self) -> Any:
-        """See `kinds.scorer.Accuracy`."""
-        from dlfa_adapters.kinds.scorer import Accuracy
+        """See `kinds.loss.Accuracy`."""
+        from dlfa_adapters.kinds.loss import Accuracy
 
         return Accuracy
 
@@ -163,14 +163,14 @@ class Tagging(Kind):
         return "sent_id"
 
     def write_predictions(self, path: Path, predicted: Any) -> None:
-        """See `output.write_tags`."""
-        from dlfa_adapters.kinds.tagging.output import write_tags
+        """See `tagger.write_tags`."""
+        from dlfa_adapters.kinds.tagging.tagger import write_tags
 
         write_tags(path, predicted)
 
     def read_predictions(self, path: Path, ids: list[str] | None) -> dict[str, Any]:
-        """See `output.read_tags`."""
-        from dlfa_adapters.kinds.tagging.output import read_tags
+        """See `tagger.read_tags`."""
+        from dlfa_adapters.kinds.tagging.tagger import read_tags
 
         return read_tags(path, ids)
 
@@ -181,8 +181,8 @@ class Tagging(Kind):
         return len(input) <= MOST_WORDS and set(gold) | set(predicted) != {"O"}
 
     def lines(self, input: Any, gold: Any, predicted: Any, language: str) -> Any:
-        """See `output.tag_line`."""
-        from dlfa_adapters.kinds.tagging.output import tag_line
+        """See `tagger.tag_line`."""
+        from dlfa_adapters.kinds.tagging.tagger import tag_line
 
         return [tag_line(input, gold, predicted, language)]
 
@@ -203,8 +203,8 @@ class Tagging(Kind):
         return [split_words(line, language) for line in texts]
 
     def answers(self, predictor: Any, texts: Sequence[str], inputs: Sequence[Any], on_progress: Any) -> list[Any]:
-        """See `output.answer`."""
-        from dlfa_adapters.kinds.tagging.output import answer
+        """See `tagger.answer`."""
+        from dlfa_adapters.kinds.tagging.tagger import answer
 
         tags = predictor.predict(inputs, on_progress=on_progress)
         return [answer(*row, self.shows_support) for row in zip(texts, inputs, tags, strict=True)]

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from dlfa_adapters.kinds.scorer import Accuracy as accuracy
+from dlfa_adapters.kinds.loss import Accuracy as accuracy
 from dlfa_adapters.kinds.tagging.tagger import Tagger
 from dlfa_adapters.learning.features import add_trained_head
 from dlfa_adapters.learning.frozen import HeadSpec, predict_heads, train_heads

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlfa_adapters.kinds.scorer import Accuracy as accuracy
+from dlfa_adapters.kinds.loss import Accuracy as accuracy
 from dlfa_adapters.learning.frozen import HeadSpec, TrainedHead, train_heads
 from dlfa_adapters.learning.frozen.head import Epoch, Rate
 from dlfa_adapters.tasks import NER

@@ -11,7 +11,7 @@ from dlfa_adapters.encoders.cache import cached_states, find_room, state_file_na
 from dlfa_adapters.encoders.parts import blocks_of
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.files import in_bytes, parse_bytes
-from dlfa_adapters.kinds.scorer import Accuracy as accuracy
+from dlfa_adapters.kinds.loss import Accuracy as accuracy
 from dlfa_adapters.learning.frozen import compute_states, train_heads
 from dlfa_adapters.learning.frozen.head import HeadSpec
 from dlfa_adapters.tasks import NER

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import torch
 
-from dlfa_adapters.kinds.scorer import Accuracy as accuracy
+from dlfa_adapters.kinds.loss import Accuracy as accuracy
 from dlfa_adapters.learning.features import all_rates
 from dlfa_adapters.learning.frozen import HeadSpec, Linear, Rate, TrainedHead, learn_on_states, train_heads
 from dlfa_adapters.learning.frozen.head import Epoch
