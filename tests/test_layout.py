@@ -207,7 +207,7 @@ def test_modules_are_short(path):
         ("from dlfa_adapters import fusion", "dlfa_adapters.fusion"),
         ("from dlfa_adapters import __version__", "dlfa_adapters"),
         ("from dlfa_adapters.fusion import AIF", "dlfa_adapters.fusion"),
-        ("from . import labels", "dlfa_adapters.tasks.labels"),
+        ("from . import span_tags", "dlfa_adapters.tasks.span_tags"),
         ("from .task import Task", "dlfa_adapters.tasks.task"),
         ("from ..fusion.norm import NORMS", "dlfa_adapters.fusion.norm"),
         ("importlib.import_module('peft')", "peft"),

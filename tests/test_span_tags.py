@@ -5,8 +5,7 @@ import pytest
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.kinds import SpanF1
 from dlfa_adapters.predict.load import with_labels
-from dlfa_adapters.tasks import is_span_task, tagging_task
-from dlfa_adapters.tasks.labels import lookalikes
+from dlfa_adapters.tasks import is_span_task, lookalikes, tagging_task
 from dlfa_adapters.tasks.span_tags import find_span_tags, how_it_differs, read_tag, span_hint, to_learn
 
 CLEAN = {"O": 900, "B-PER": 20, "I-PER": 5}

@@ -15,9 +15,8 @@ from torch import Tensor
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.schema import INNER_HEAD_TYPES
 from dlfa_adapters.kinds import kind_named
-from dlfa_adapters.tasks import TASKS, get_task
+from dlfa_adapters.tasks import TASKS, check_id2label, get_task, label_names
 from dlfa_adapters.tasks.head_options import HeadOptions
-from dlfa_adapters.tasks.labels import check_id2label, label_names
 
 
 def inner_head(

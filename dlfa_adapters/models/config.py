@@ -8,8 +8,8 @@ from transformers import AutoConfig, PretrainedConfig
 from dlfa_adapters._version import __version__
 from dlfa_adapters.fusion import FuseLayer
 from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError
+from dlfa_adapters.tasks import check_id2label
 from dlfa_adapters.tasks.head_options import HeadOptions, checked_fuse_layer, split_options
-from dlfa_adapters.tasks.labels import check_id2label
 
 FORMAT = 1
 """Number of the saved format; raised when an older version could not read it."""

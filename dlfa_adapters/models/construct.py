@@ -15,10 +15,9 @@ from dlfa_adapters.encoders.plain import encoder_class, plain_encoder, read_enco
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.models.config import DLFAConfig, encoder_size
-from dlfa_adapters.tasks import Task, get_task
+from dlfa_adapters.tasks import Task, get_task, label_names
 from dlfa_adapters.tasks.head_options import HeadOptions, resolve_fuse_layer
 from dlfa_adapters.tasks.head_options import split_options as split_head
-from dlfa_adapters.tasks.labels import label_names
 
 CONFIG_OPTIONS = frozenset(inspect.signature(DLFAConfig.__init__).parameters) - {
     "self",

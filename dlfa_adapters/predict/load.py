@@ -1,6 +1,6 @@
-"""From a run folder to something that predicts."""
+"""From a run folder to something that predicts, in the language of its adapter or another."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
 from dlfa_adapters.ground.errors import ConfigError, RunError, mend
 from dlfa_adapters.ground.folders import check_writable
+from dlfa_adapters.heads.language import UNCHECKED, read_record
 from dlfa_adapters.heads.saved_config import is_dlfa, read_head_config
 from dlfa_adapters.kinds import kind_named, kind_of_head
 from dlfa_adapters.runs import Run, read_run
@@ -185,3 +186,54 @@ def with_labels(name: str, kind: str, labels: Sequence[str]) -> Task:
         return known if known.labels == tuple(labels) else replace(known, labels=tuple(labels))
     metric = kind_named(kind).to_learn(dict.fromkeys(labels, 1))[1]
     return replace(kind_named(kind).make_task(name, labels, metric), labels=tuple(labels))
+
+
+class LanguageSwitch:
+    """Puts each language's adapter in place before its sentences are read; the source's, where it has none.
+
+    Args:
+        model: A tagger or classifier.
+        adapters: Language to folder. All are loaded at once, so that one that does not fit is refused at the start.
+
+    Raises:
+        ConfigError: If one does not fit.
+    """
+
+    def __init__(self, model: "Predictor", adapters: Mapping[str, str | Path]) -> None:
+        self.model, self.source = model, model.model.language_adapter if adapters else None
+        self.names = {language: model.model.load_language_adapter(folder) for language, folder in adapters.items()}
+
+    def __call__(self, language: str) -> None:
+        """Put the adapter of a language in place; does nothing if no language has one."""
+        if self.source is not None:
+            self.model.use_language(self.names.get(language, self.source))
+
+
+def describe_adapters(run: Run, adapters: Mapping[str, str | Path], languages: Sequence[str]) -> dict[str, Any]:
+    """Check that adapters are for languages of the data and for a run that can use them, and say which are used.
+
+    Args:
+        run: The run.
+        adapters: Language to folder.
+        languages: The languages of the data.
+
+    Returns:
+        For a report, under `language_adapters`: the name of the `source`'s, and for each language that is `given` its
+        own the `location` and what the adapter calls its `language` (a related one may do). Nothing for other runs.
+
+    Raises:
+        ConfigError: If an adapter is for no language of the data, or the run was not trained over one.
+    """
+    if adapters:
+        check_has_language(run)
+    if absent := [language for language in adapters if language not in languages]:
+        raise ConfigError(
+            f"There is a language adapter for {', '.join(absent)}, but the data are in {', '.join(languages)}; name "
+            "languages as the data spell them."
+        )
+    given = {}
+    for language, location in adapters.items():
+        record = read_record(str(location).removeprefix(UNCHECKED))
+        given[language] = {"location": str(location), "language": record["language"] if record else None}
+    source = source_adapter(run)
+    return {"language_adapters": {"source": source, "given": given}} if source else {}

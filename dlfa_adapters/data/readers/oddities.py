@@ -12,7 +12,7 @@ from typing import Any
 
 from dlfa_adapters.data.readers.base import Example, Notes, Problem, Read, Sentence, shown
 from dlfa_adapters.data.readers.iob import orphans
-from dlfa_adapters.tasks.labels import lookalikes
+from dlfa_adapters.tasks import lookalikes
 from dlfa_adapters.tasks.span_tags import find_span_tags, how_it_differs, span_hint
 
 LONG_SENTENCE = 250  # words; more than any encoder of 512 pieces takes in most languages
