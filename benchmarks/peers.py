@@ -16,8 +16,7 @@ import torch
 from transformers import BertConfig, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 import dlfa_adapters  # noqa: F401  (lets AutoAdapterModel build models with add_dlfa_head)
-from dlfa_adapters.data.batching import SameLengthSampler
-from dlfa_adapters.data.pooling import piece_labels
+from dlfa_adapters.data.batching import SameLengthSampler, piece_labels
 from dlfa_adapters.data.windows import Window, make_windows
 from dlfa_adapters.kinds.encoded import Row, collate_rows
 from dlfa_adapters.learning.frozen import HeadSpec

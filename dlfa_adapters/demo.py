@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from dlfa_adapters.data.samples import sample_file, sample_languages
+from dlfa_adapters.data.reading import sample_file, sample_languages
 from dlfa_adapters.data.sources import load_data
 from dlfa_adapters.data.words import split_words
 from dlfa_adapters.encoders import load_encoder

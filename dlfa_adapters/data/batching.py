@@ -1,13 +1,18 @@
-"""Batches of similar length, their padding, and the order in which a training sees its rows."""
+"""Batches of similar length, their padding and order in a training; and from the pieces in them to words and back.
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+Back means scores of words out of scores of pieces, and labels of pieces out of labels of words.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch.utils.data import Sampler
 
-from dlfa_adapters.data.pooling import IGNORED
+from dlfa_adapters.data.windows import Window
+from dlfa_adapters.ground.errors import ConfigError, RunError
 
 
 class HasInputIds(Protocol):
@@ -100,3 +105,126 @@ class SameLengthSampler(Sampler[int]):
             batches = self.batches()[:steps]
             yield batches
             steps, epoch = steps - len(batches), epoch + 1
+
+
+T = TypeVar("T")
+Pooling = Literal["first", "last", "mean"]
+
+IGNORED = -100
+"""The label id that PyTorch's cross-entropy leaves out."""
+
+
+def check_pooling(pooling: str) -> None:
+    """Refuses names that are no way of pooling.
+
+    Raises:
+        ConfigError: If `pooling` is not `first`, `last` or `mean`.
+    """
+    if pooling not in get_args(Pooling):
+        raise ConfigError(f"expected pooling first, last or mean, got {pooling!r}; type pooling='first'.")
+
+
+def pool_pieces(
+    scores: Float[Tensor, "seq classes"], pieces: Sequence[tuple[int, int]], pooling: Pooling = "first"
+) -> Float[Tensor, "words classes"]:
+    """Scores of the words of one window; `pool_batch` does the same for many at once.
+
+    Args:
+        scores: Scores of the pieces of the window; padding on the right does no harm.
+        pieces: [start, stop) of each word, as in `Window.pieces`.
+        pooling: The word's first piece, its last one, or the mean of all.
+
+    Returns:
+        One row a word.
+
+    Raises:
+        ConfigError: If `pooling` is none of these.
+    """
+    return pool_batch(scores[None], [pieces], pooling)
+
+
+def pool_batch(
+    scores: Float[Tensor, "batch seq classes"],
+    pieces: Sequence[Sequence[tuple[int, int]]],
+    pooling: Pooling = "first",
+) -> Float[Tensor, "words classes"]:
+    """Scores of the words of a batch of windows, in one step on the device.
+
+    Args:
+        scores: Scores of the pieces of each window, padded on the right.
+        pieces: `Window.pieces` of each.
+        pooling: The word's first piece, its last one, or the mean of all.
+
+    Returns:
+        One row a word: those of the first window, then those of the second, and so on.
+
+    Raises:
+        ConfigError: If `pooling` is none of these.
+    """
+    check_pooling(pooling)
+    width = scores.shape[1]
+    spans = [(row * width + a, row * width + b) for row, words in enumerate(pieces) for a, b in words]
+    flat = scores.flatten(0, 1)  # (batch * seq, classes)
+    if pooling != "mean":
+        at = [start if pooling == "first" else stop - 1 for start, stop in spans]
+        return flat[torch.tensor(at, dtype=torch.long, device=scores.device)]
+    sizes = torch.tensor([stop - start for start, stop in spans], dtype=torch.long, device=scores.device)
+    at = [position for start, stop in spans for position in range(start, stop)]
+    word_of = torch.repeat_interleave(torch.arange(len(spans), device=scores.device), sizes)
+    summed = flat.new_zeros(len(spans), flat.shape[1])
+    summed.index_add_(0, word_of, flat[torch.tensor(at, dtype=torch.long, device=scores.device)])
+    return summed / sizes[:, None]
+
+
+def piece_labels(window: Window, label_ids: Sequence[int], pooling: Pooling = "first") -> list[int]:
+    """Labels for training: each word's at the piece (for `mean`: at each piece) that it is scored from, -100 elsewhere.
+
+    Words that are in the window only as context have no label there, so every word is learnt from once.
+
+    Args:
+        window: A window.
+        label_ids: Label ids of all words of the sentence; -100 for a word that is not to be learnt from.
+        pooling: As for `pool_pieces`.
+
+    Returns:
+        One label id a piece, as long as `window.input_ids`.
+
+    Raises:
+        ConfigError: If `pooling` is none of `first`, `last`, `mean`.
+    """
+    check_pooling(pooling)
+    labels = [IGNORED] * len(window.input_ids)
+    for word, (start, stop) in zip(window.words, window.pieces, strict=True):
+        first = stop - 1 if pooling == "last" else start
+        last = start + 1 if pooling == "first" else stop
+        labels[first:last] = [label_ids[word]] * (last - first)
+    return labels
+
+
+def collect_words(windows: Sequence[Window], scores: Iterable[Sequence[T]], lengths: Sequence[int]) -> list[list[T]]:
+    """Puts what was computed for the words of each window back in the order of the sentences; none may be missing.
+
+    Args:
+        windows: Windows, in any order.
+        scores: For each window, one thing (a label, a row of scores) for each of its `words`.
+        lengths: Number of words of each sentence.
+
+    Returns:
+        For each sentence, one thing a word.
+
+    Raises:
+        RunError: If a word has none or more than one, which means that windows are missing or given twice.
+    """
+    missing: Any = object()
+    collected: list[list[T]] = [[missing] * length for length in lengths]
+    scored = 0
+    for window, row in zip(windows, scores, strict=True):
+        for word, value in zip(window.words, row, strict=True):
+            scored += 1
+            collected[window.sentence][word] = value
+    total = sum(lengths)
+    if scored != total or any(value is missing for values in collected for value in values):
+        raise RunError(
+            f"expected one score for each of {total} words, got {scored} scores; give all windows, each once."
+        )
+    return collected

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dlfa_adapters.data.alignment import check_texts, ids_of_texts
 from dlfa_adapters.data.backend import check_fast, clean, plain_backend
 from dlfa_adapters.data.readers.base import shown
-from dlfa_adapters.data.readers.plain import read_pairs
+from dlfa_adapters.data.readers.labelled_text import read_pairs
 from dlfa_adapters.ground.errors import ConfigError, DataError
 
 if TYPE_CHECKING:

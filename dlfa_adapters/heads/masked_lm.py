@@ -18,7 +18,7 @@ from transformers.activations import ACT2FN
 from transformers.modeling_outputs import MaskedLMOutput
 from transformers.utils import ModelOutput
 
-from dlfa_adapters.data.pooling import IGNORED
+from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.ground.reach import only_cached
 from dlfa_adapters.kinds.loss import share_of_batch
 

@@ -218,11 +218,10 @@ class Kind(KindOfData):
         """What stands beside an item on a page: gold, and predicted; empty where `lines` say it."""
         return "", ""
 
-    @abstractmethod
     def mistakes(
         self, languages: Sequence[Any], pooled: Sequence[Any], details: Mapping[str, Any], labels: Sequence[str]
     ) -> "TypeTable | Confusion":
-        """What a model mixes up, on a page.
+        """What a model mixes up, on a page; by default which label stands for which.
 
         Args:
             languages: The predictions of every language.
@@ -230,6 +229,11 @@ class Kind(KindOfData):
             details: The details of each language's report.
             labels: The labels of the model.
         """
+        from dlfa_adapters.kinds.shown import confusion
+
+        answers = {x.language: (self.labels_of(x.gold), self.labels_of(x.predicted)) for x in languages}
+        pairs = {language: Counter(zip(*both, strict=True)) for language, both in answers.items()}
+        return confusion(pairs, [x.language for x in pooled], labels)
 
     # The command line
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from dlfa_adapters.data.pooling import IGNORED
+from dlfa_adapters.data.batching import IGNORED
 
 SINGLE, MULTI, REGRESSION = "single_label_classification", "multi_label_classification", "regression"
 

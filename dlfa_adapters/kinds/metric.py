@@ -202,6 +202,23 @@ def unknown_labels(gold: Iterable[str], labels: Sequence[str] | None) -> dict[st
     return dict(sorted(Counter(label for label in gold if label not in known).items()))
 
 
+def accuracy_scores(
+    predicted: Sequence[str], gold: Sequence[str], labels: Sequence[str] | None, per: str
+) -> dict[str, Any]:
+    """Accuracy and macro-F1 of single labels, with a `table` under the key `per`; unknown gold labels are named."""
+    unknown = unknown_labels(gold, labels)
+    warn_unknown(unknown)
+    correct = [label for label, right in zip(predicted, gold, strict=True) if label == right]
+    rows = table(correct, predicted, gold)
+    return {
+        "accuracy": ratio(len(correct), len(gold)),
+        "macro_f1": mean_f1(rows),
+        "support": len(gold),
+        per: rows,
+        "unknown_gold_labels": unknown,
+    }
+
+
 def counts_by_label(predictions: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> np.ndarray:
     """How often each label is right, predicted, and gold in each item, (items, labels * 3)."""
     item = np.repeat(np.arange(len(gold)), [len(labels) for labels in gold])

@@ -13,9 +13,8 @@ from transformers.pipelines import PIPELINE_REGISTRY
 from transformers.pipelines.token_classification import AggregationStrategy
 
 from dlfa_adapters.data.backend import plain_backend
-from dlfa_adapters.data.batching import pad_batch
+from dlfa_adapters.data.batching import pad_batch, pool_pieces
 from dlfa_adapters.data.pairs import check_pairs, encode_texts
-from dlfa_adapters.data.pooling import pool_pieces
 from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.data.words import split_words, word_offsets
 from dlfa_adapters.kinds import kind_named

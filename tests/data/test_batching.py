@@ -6,9 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlfa_adapters.data.batching import pad_batch
+from dlfa_adapters.data.batching import collect_words, pad_batch, piece_labels, pool_batch, pool_pieces
 from dlfa_adapters.data.budget import token_budget_batches
-from dlfa_adapters.data.pooling import collect_words, piece_labels, pool_batch, pool_pieces
 from dlfa_adapters.data.windows import Window, make_windows
 from dlfa_adapters.ground.errors import ConfigError, RunError
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlfa_adapters.data.pooling import collect_words
+from dlfa_adapters.data.batching import collect_words
 from dlfa_adapters.data.windows import make_windows
 
 from .tiny_tokenizers import FAMILIES

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlfa_adapters.data import windows as windows_module
-from dlfa_adapters.data.pooling import collect_words
+from dlfa_adapters.data.batching import collect_words
 from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import SpanF1

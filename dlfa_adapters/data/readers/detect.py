@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from dlfa_adapters.data.readers.base import KindOfData, Notes
+from dlfa_adapters.data.readers.columns import has_prefixes
 from dlfa_adapters.data.readers.containers import csv_cells, is_csv, is_json, is_parquet, json_rows, parquet_rows
 from dlfa_adapters.data.readers.labelled_text import LABEL_SPELLINGS, label_side, labels_beside
 from dlfa_adapters.data.readers.lines import bare_name
@@ -19,7 +20,6 @@ from dlfa_adapters.data.readers.rows import find_shape, is_blank
 from dlfa_adapters.data.readers.spans import has_spans
 from dlfa_adapters.data.readers.table import header_fields
 from dlfa_adapters.data.readers.values import words_key
-from dlfa_adapters.data.readers.wikiann import has_prefixes
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks import KINDS, XNLI, Task
 

@@ -82,9 +82,9 @@ def converted_to_iob2(tags: Sequence[str], scheme: str | None) -> list[str]:
         The same tags for IOB2 and None; converted ones otherwise. Tags of unknown form stay as they are.
     """
     if scheme == "IOB1":
-        return _iob1_to_iob2(tags)
+        return repair(tags)[0]
     if scheme in ("BILOU", "BIOES"):
-        return [_replace_prefix(tag) for tag in tags]
+        return [tag if _kind(tag) is None else _TO_IOB2[tag[0]] + tag[1:] for tag in tags]
     return list(tags)
 
 
@@ -114,17 +114,6 @@ def repair(tags: Sequence[str]) -> tuple[list[str], int]:
     for index in places:
         out[index] = "B" + out[index][1:]
     return out, len(places)
-
-
-def _replace_prefix(tag: str) -> str:
-    return tag if _kind(tag) is None else _TO_IOB2[tag[0]] + tag[1:]
-
-
-def _iob1_to_iob2(tags: Sequence[str]) -> list[str]:
-    out = list(tags)
-    for index in orphans(tags):
-        out[index] = "B" + out[index][1:]
-    return out
 
 
 def _kind(tag: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Texts and pairs of texts with a label each: tsv, CSV, JSON or Parquet, or texts and labels in two files.
+"""Texts and pairs of texts, with a label each or none: tsv, CSV, JSON or Parquet, or texts and labels in two files.
 
 `text TAB label` and `label TAB text` are told apart by their contents. Two files are XLM-T's way: `train_text.txt`
 and `train_labels.txt`, line by line. Three data sets are read as published and as XTREME's script leaves them
@@ -14,12 +14,15 @@ class. `-` means that the annotators did not agree: left out.
 PAWS-X (Yang et al. 2019, arXiv 1908.11828): two sentences, and 1 where they are paraphrases. Some rows are no pairs:
 a sentence that is only "NS" (not a sentence), or blank. They are marked, not dropped, so that row order and ids stay
 the same in all languages and a test keeps its official size; training leaves them out.
+
+Texts without labels, a sentence or paragraph a line, are for domain adaptation and the analyses; pairs of words or
+sentences, two columns a line, are dictionaries (XLING-BLI, MUSE) and parallel text.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from dlfa_adapters.data.readers.base import Example, Notes, Read
+from dlfa_adapters.data.readers.base import Example, Notes, Read, shown
 from dlfa_adapters.data.readers.lines import read_lines
 from dlfa_adapters.data.readers.table import finish_table, read_records, to_examples, undo_csv_quotes
 
@@ -188,3 +191,55 @@ def read_pawsx(path: str | Path, *, strict: bool = True) -> Read[Example]:
         meaning = 'is only "NS"' if flaw == "placeholder" else "is blank"
         notes.warn(where[0], flaw, f"{len(where)} rows have a sentence that {meaning}; training leaves them out")
     return finish_table(items, "pawsx", path, notes)
+
+
+def read_text(path: str | Path, *, strict: bool = True) -> Read[Example]:
+    """Read plain text.
+
+    Args:
+        path: The file.
+        strict: Whether a line that is not UTF-8 raises.
+
+    Returns:
+        One `Example` a line, without label; lines of blanks only are counted in `dropped` as `empty_line`.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
+    notes = Notes(path, strict)
+    items = []
+    for number, line in enumerate(read_lines(path, notes), 1):
+        if line.strip():
+            items.append(Example(line, None, None, str(number - 1), number))
+        else:
+            notes.drop("empty_line")
+    return Read(items, "text", path, notes.problems, notes.dropped)
+
+
+def read_pairs(path: str | Path, *, strict: bool = True) -> Read[Example]:
+    """Read pairs: source TAB target.
+
+    Args:
+        path: The file.
+        strict: Whether the first bad row raises.
+
+    Returns:
+        One `Example` a pair, without label.
+
+    Raises:
+        DataError: The file cannot be read, or (when strict) a line has not two columns.
+    """
+    notes = Notes(path, strict)
+    items = []
+    for number, line in enumerate(read_lines(path, notes), 1):
+        if not line:
+            notes.drop("empty_line")
+            continue
+        cells = line.split("\t")
+        if len(cells) != 2:
+            message = f"expected 2 columns with a TAB between them, but got {len(cells)}: {shown(line)}"
+            notes.error(number, "columns", message)
+            notes.drop("bad_row")
+            continue
+        items.append(Example(cells[0], cells[1], None, str(number - 1), number))
+    return Read(items, "pairs", path, notes.problems, notes.dropped)

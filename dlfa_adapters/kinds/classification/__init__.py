@@ -138,7 +138,7 @@ class Classification(Kind):
         """Items with a label; every 0 and 1 of several labels, and every number of a regression."""
         import torch
 
-        from dlfa_adapters.data.pooling import IGNORED
+        from dlfa_adapters.data.batching import IGNORED
 
         if head_type == _SEVERAL or (num_labels == 1 and head_type != _CHOICE):
             return labels.new_tensor(labels.numel(), dtype=torch.long)
@@ -194,15 +194,6 @@ class Classification(Kind):
     def labels_beside(self, gold: Any, predicted: Any) -> tuple[str, str]:
         """Both labels."""
         return gold, predicted
-
-    def mistakes(
-        self, languages: Sequence[Any], pooled: Sequence[Any], details: Mapping[str, Any], labels: Sequence[str]
-    ) -> Any:
-        """Which label stands for which."""
-        from dlfa_adapters.kinds.shown import confusion
-
-        pairs = {x.language: Counter(zip(x.gold, x.predicted, strict=True)) for x in languages}
-        return confusion(pairs, [x.language for x in pooled], labels)
 
     def read_lines(self, texts: Sequence[str], language: str | None, pair: bool | None) -> list[Any]:
         """Texts, or pairs with a TAB between the two."""

@@ -10,15 +10,11 @@ from dlfa_adapters.kinds.metric import (
     LABEL_FEATURES,
     CountedScore,
     Metric,
+    accuracy_scores,
     check_items,
     counts_by_label,
     macro_f1,
-    mean_f1,
     quotient,
-    ratio,
-    table,
-    unknown_labels,
-    warn_unknown,
 )
 
 
@@ -64,17 +60,8 @@ class ClassificationAccuracy(Metric):
             `accuracy` and `macro_f1` (None without items), `support` (items), `per_label`, `unknown_gold_labels`.
         """
         check_items(predictions, references)
-        unknown = unknown_labels(references, None if labels is None else list(map(str, labels)))
-        warn_unknown(unknown)
-        correct = [label for label, gold in zip(predictions, references, strict=True) if label == gold]
-        per_label = table(correct, predictions, references)
-        return {
-            "accuracy": ratio(len(correct), len(references)),
-            "macro_f1": mean_f1(per_label),
-            "support": len(references),
-            "per_label": per_label,
-            "unknown_gold_labels": unknown,
-        }
+        names = None if labels is None else list(map(str, labels))
+        return accuracy_scores(predictions, references, names, "per_label")
 
     def item_counts(self, predictions: Sequence[str], references: Sequence[str]) -> np.ndarray:
         """1 for a right item, and 1 for an item, `(items, 2)`."""

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.data.pairs import check_pairs, encode_texts
-from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.data.readers import read_lines
 from dlfa_adapters.data.readers.base import Notes
 from dlfa_adapters.data.readers.lines import write_lines

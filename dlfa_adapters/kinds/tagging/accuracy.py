@@ -13,16 +13,12 @@ from dlfa_adapters.kinds.metric import (
     TAGS_FEATURES,
     CountedScore,
     Metric,
+    accuracy_scores,
     check_lengths,
     counts_by_label,
     macro_f1,
-    mean_f1,
     prf,
     quotient,
-    ratio,
-    table,
-    unknown_labels,
-    warn_unknown,
 )
 from dlfa_adapters.kinds.tagging import Span, Tags
 
@@ -52,17 +48,7 @@ class TokenAccuracy(Metric):
         check_lengths(predictions, references)
         predicted = [tag for tags in predictions for tag in tags]
         gold = [tag for tags in references for tag in tags]
-        unknown = unknown_labels(gold, labels)
-        warn_unknown(unknown)
-        correct = [tag for tag, right in zip(predicted, gold, strict=True) if tag == right]
-        per_tag = table(correct, predicted, gold)
-        return {
-            "accuracy": ratio(len(correct), len(gold)),
-            "macro_f1": mean_f1(per_tag),
-            "support": len(gold),
-            "per_tag": per_tag,
-            "unknown_gold_labels": unknown,
-        }
+        return accuracy_scores(predicted, gold, labels, "per_tag")
 
     def item_counts(self, predictions: Tags, references: Tags) -> np.ndarray:
         """Right words and words of each sentence, `(sentences, 2)`."""

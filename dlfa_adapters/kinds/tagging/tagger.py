@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 import torch
 from torch import Tensor
 
-from dlfa_adapters.data.pooling import IGNORED, Pooling, check_pooling, collect_words, piece_labels, pool_batch
+from dlfa_adapters.data.batching import IGNORED, Pooling, check_pooling, collect_words, piece_labels, pool_batch
 from dlfa_adapters.data.readers import Sentence, read_columns, write_columns
 from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.data.words import word_offsets

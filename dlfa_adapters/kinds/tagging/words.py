@@ -123,7 +123,7 @@ class Tagging(Kind):
 
     def items_in_loss(self, head_type: str, num_labels: int, labels: Any, mask: Any) -> Any:
         """Words that have a label; a stock tagging head leaves masked positions out."""
-        from dlfa_adapters.data.pooling import IGNORED
+        from dlfa_adapters.data.batching import IGNORED
 
         counted = labels != IGNORED
         return (counted if mask is None else counted & (mask == 1)).sum()
@@ -185,16 +185,6 @@ class Tagging(Kind):
         from dlfa_adapters.kinds.tagging.tagger import tag_line
 
         return [tag_line(input, gold, predicted, language)]
-
-    def mistakes(
-        self, languages: Sequence[Any], pooled: Sequence[Any], details: Mapping[str, Any], labels: Sequence[str]
-    ) -> Any:
-        """Which tag stands for which."""
-        from dlfa_adapters.kinds.shown import confusion
-
-        answers = {x.language: (self.labels_of(x.gold), self.labels_of(x.predicted)) for x in languages}
-        pairs = {language: Counter(zip(*both, strict=True)) for language, both in answers.items()}
-        return confusion(pairs, [x.language for x in pooled], labels)
 
     def read_lines(self, texts: Sequence[str], language: str | None, pair: bool | None) -> list[Any]:
         """Words of running text."""

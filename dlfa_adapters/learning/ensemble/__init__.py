@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state
 from torch.nn.functional import cross_entropy, dropout
 
-from dlfa_adapters.data.pooling import IGNORED
+from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.ensemble.data import DeviceBatch, HasRow
 from dlfa_adapters.learning.ensemble.encoder import StackedEncoder

@@ -13,8 +13,8 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers.modeling_outputs import BaseModelOutput
 
 from dlfa_adapters.data.alignment import AlignmentCounts
+from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.data.budget import token_budget_batches
-from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.data.windows import Window, make_windows
 from dlfa_adapters.encoders.compute import compute_states
 from dlfa_adapters.encoders.states import States, ranges

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from dlfa_adapters.data.batching import SameLengthSampler
+from dlfa_adapters.data.batching import IGNORED, SameLengthSampler
 from dlfa_adapters.data.budget import token_budget_batches
-from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.kinds.loss import MakeScorer, Scorer
 from dlfa_adapters.learning.frozen.examples import TaggedStates
 from dlfa_adapters.learning.frozen.head import Epoch, FusionClassifier, HeadSpec, Rate, TrainedHead, new_head

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from dlfa_adapters.data.backend import Specials, check_fast, clean, plain_backend, special_tokens
-from dlfa_adapters.data.pooling import IGNORED
+from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.data.readers import Sentence, read_file
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.kinds.encoded import Row, collate_rows

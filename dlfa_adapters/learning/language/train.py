@@ -11,8 +11,8 @@ import torch
 from torch.utils.data import SequentialSampler
 from transformers import TrainerState, set_seed
 
+from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.data.budget import token_budget_batches
-from dlfa_adapters.data.pooling import IGNORED
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.running import Progress, is_main, wait_for_everyone
 from dlfa_adapters.heads.language import RECORD, read_record
