@@ -32,7 +32,10 @@ def check_source(source: str | Path | Iterable[Any], split: str = "test", format
         return
     kind, _, name = str(source).partition(":")
     if kind == "hub":
-        check_hub(name)
+        from dlfa_adapters.data.hub import HUB
+
+        if name not in HUB:
+            raise DataError(f"expected a hub data set among {', '.join(HUB)}, but got {name!r}")
     if kind == "samples" and name not in SAMPLES:
         raise DataError(f"expected samples:{', samples:'.join(SAMPLES)}, but got {str(source)!r}")
     if not str(source):
@@ -50,18 +53,6 @@ def sample_files(name: str, split: str) -> dict[str, Path]:
     """The files of a split of a sample corpus, by language."""
     folder = Path(str(files("dlfa_adapters"))) / "data" / "samples" / name
     return {path.stem.removeprefix(f"{split}-"): path for path in sorted(folder.glob(f"{split}-*.tsv"))}
-
-
-def check_hub(name: str) -> None:
-    """Refuse a data set of the hub that is not known here.
-
-    Raises:
-        DataError: Naming those that are.
-    """
-    from dlfa_adapters.data.hub import HUB
-
-    if name not in HUB:
-        raise DataError(f"expected a hub data set among {', '.join(HUB)}, but got {name!r}")
 
 
 def check_there(path: str | Path) -> None:

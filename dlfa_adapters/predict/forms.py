@@ -42,7 +42,10 @@ def load_fast(
     run = run if isinstance(run, Run) else read_run(run)
     predictor = load_run(run, language_adapter)
     if compile:
-        predictor.model = _plain_to_compile(run, predictor)
+        try:  # what adapters adds around every layer cannot be compiled as a whole
+            predictor.model = plain_model(run, predictor)[0]
+        except UnsupportedModelError as error:
+            raise ConfigError(f"--compile needs a model that is an encoder and a head alone; {error}") from error
     if precision != "fp32":
         cast(predictor.model, getattr(torch, PRECISIONS[precision]))
     if torch.cuda.is_available():
@@ -59,14 +62,6 @@ def cast(model: Any, dtype: torch.dtype) -> None:
     for parameter in model.parameters():
         if id(parameter) not in kept:
             parameter.data = parameter.data.to(dtype)
-
-
-def _plain_to_compile(run: Run, predictor: Predictor) -> Any:
-    """The plain model of a run: what adapters adds around every layer cannot be compiled as a whole."""
-    try:
-        return plain_model(run, predictor)[0]
-    except UnsupportedModelError as error:
-        raise ConfigError(f"--compile needs a model that is an encoder and a head alone; {error}") from error
 
 
 def plain_model(run: str | Path | Run, loaded: Predictor | None = None) -> tuple[Any, Any]:

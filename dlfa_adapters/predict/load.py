@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
 from dlfa_adapters.ground.errors import ConfigError, RunError, mend
 from dlfa_adapters.ground.folders import check_writable
-from dlfa_adapters.heads.language import UNCHECKED, read_record
 from dlfa_adapters.heads.saved_config import is_dlfa, read_head_config
 from dlfa_adapters.kinds import kind_named, kind_of_head
 from dlfa_adapters.runs import Run, read_run
@@ -224,6 +223,8 @@ def describe_adapters(run: Run, adapters: Mapping[str, str | Path], languages: S
     Raises:
         ConfigError: If an adapter is for no language of the data, or the run was not trained over one.
     """
+    from dlfa_adapters.heads.language import UNCHECKED, read_record
+
     if adapters:
         check_has_language(run)
     if absent := [language for language in adapters if language not in languages]:

@@ -130,7 +130,8 @@ def _named(rows: Iterable[RowOfLine], notes: Notes, required: Sequence[str]) -> 
         for name, value in row.items():
             if (field := FIELD_OF.get(name)) is not None and value is not None:
                 found.setdefault(field, value)
-        missing = [field for field in required if field not in found and not (field == "label" and _has_label(row))]
+        has_label = any(FIELD_OF.get(name) == "label" for name in row)  # the key, though it may hold none
+        missing = [field for field in required if field not in found and not (field == "label" and has_label)]
         if missing:
             names = ", ".join(FIELD_NAMES[missing[0]])
             notes.error(number, "columns", f"expected a key with one of the names {names}, but there is none")
@@ -145,11 +146,6 @@ def _named(rows: Iterable[RowOfLine], notes: Notes, required: Sequence[str]) -> 
         else:
             records.append(Record(number, len(records), fields if label is None else {**fields, "label": label}))
     return records
-
-
-def _has_label(row: Mapping[str, Any]) -> bool:
-    """Whether there is a key for a label, though it may hold none."""
-    return any(FIELD_OF.get(name) == "label" for name in row)
 
 
 def undo_csv_quotes(records: list[Record], notes: Notes) -> None:

@@ -3,7 +3,7 @@
 And tagged sentences in a file, on a page and on the terminal, with F1 of each type of span.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -212,16 +212,11 @@ def read_tags(path: Path, ids: list[str] | None) -> dict[str, Any]:
 
 
 def answer(text: str, words: list[str], tags: list[str], spans: bool) -> dict[str, object]:
-    """A text with its words, their offsets and tags; and the entities, where the tags are of spans."""
+    """A text with its words, their offsets and tags; and the entities with places, where the tags are of spans."""
     offsets = word_offsets(text, words)
-    entities = list(_entities(text, words, offsets, tags)) if spans else []
-    return {"text": text, "words": words, "offsets": offsets, "tags": tags, "entities": entities}
-
-
-def _entities(
-    text: str, words: list[str], offsets: list[tuple[int, int]], tags: list[str]
-) -> Iterator[dict[str, object]]:
-    """Spans with their place in the text; an I- without its B- begins one too, as conlleval has it."""
-    for kind, first, last in lenient_spans(tags):
+    entities = []
+    for kind, first, last in lenient_spans(tags) if spans else ():
         start, end = offsets[first][0], offsets[last][1]
-        yield {"type": kind, "text": text[start:end], "start": start, "end": end, "words": words[first : last + 1]}
+        span = {"type": kind, "text": text[start:end], "start": start, "end": end, "words": words[first : last + 1]}
+        entities.append(span)
+    return {"text": text, "words": words, "offsets": offsets, "tags": tags, "entities": entities}
