@@ -17,8 +17,7 @@ from dlfa_adapters.kinds import kind_named, kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.early import NO_DEV
 from dlfa_adapters.learning.settings import Settings
-from dlfa_adapters.tasks import Task, get_task, labels_in_order
-from dlfa_adapters.tasks import lookalikes
+from dlfa_adapters.tasks import Task, get_task, labels_in_order, lookalikes
 
 Source = str | Path | Iterable[Any]
 """A place of data, or items."""
