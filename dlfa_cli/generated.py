@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 HEAD, TEXT, STEPS, MACHINE = "Head", "Text", "Steps", "Machine"
-_RATES, _LAYERS, _OTHERS = ("learning_rate", "head_learning_rate"), "fuse_layer", "fusion_option"
+_RATES, _LAYERS, _BLOCKS = ("learning_rate", "head_learning_rate"), "fuse_layer", "leave_out"
+_OTHERS = "fusion_option"
 _GIVEN = "dlfa.options"
 
 
@@ -107,6 +108,8 @@ def take_options(context: typer.Context, generated: Generated) -> None:
             given[name] = rates(value, {"learning_rate": "--lr", "head_learning_rate": "--head-lr"}[name])
         elif name == _LAYERS:
             given[name] = _layers(value or [])
+        elif name == _BLOCKS:
+            given[name] = ",".join(value or []) or None
         elif name == _OTHERS:
             others = value or []
         # 4.0 where the default is 4, as if it were typed
@@ -148,6 +151,8 @@ def _parameter(option: "Option", spelling: str, panel: str) -> inspect.Parameter
         kind = str
     elif option.name == _LAYERS:
         kind, names = list[str], [spelling, "-k"]
+    elif option.name == _BLOCKS:
+        kind = list[str]
     elif kind is bool and default:
         names = [f"{spelling}/--no-{spelling[2:]}"]
     info = typer.Option(*names, help=text, rich_help_panel=panel)

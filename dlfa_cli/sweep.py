@@ -125,11 +125,11 @@ def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]
     """Sweep; None in all processes but the main one."""
     from dlfa_adapters.ground.files import parse_bytes
     from dlfa_adapters.ground.running import see_one_gpu
+    from dlfa_adapters.learning.ranges import parse_numbers
     from dlfa_adapters.sweeps import check_sweep
-    from dlfa_adapters.sweeps.variants import parse_layers
     from dlfa_cli.screen import loading, print_lines, progress_bars
 
-    chosen = parse_layers(layers) if layers else None
+    chosen = parse_numbers(layers) if layers else None
     budget = parse_bytes(state_budget)
     check_sweep(task, **given)
     see_one_gpu()

@@ -30,7 +30,7 @@ def blocks_of(model: Any) -> "list[nn.Module]":
     if len(found) != encoder.config.num_hidden_layers:
         raise ConfigError(
             f"The {encoder.config.num_hidden_layers} blocks of {encoder.config.model_type} share {len(found)} sets of "
-            "weights, so none can be frozen by itself; type --tuning full, lora or bottleneck."
+            "weights, so none can be frozen or left out by itself; type --tuning full, lora or bottleneck for all."
         )
     return found
 

@@ -74,8 +74,8 @@ def check_options(
         DataError: If there are no such data.
     """
     reading = Reading.taken_from(options)
-    method = None if tuning is None else get_tuning(tuning)
     settings = make_settings(**options)
+    method = None if tuning is None else get_tuning(tuning, settings.steps.leave_out)
     if method is not None:
         check(settings, method)
     check_labels_from(labels)

@@ -29,7 +29,8 @@ Collate = Callable[[Sequence[Any]], dict[str, Tensor]]
 NUMBERS = "row_numbers"
 """What the numbers of the rows are called in a batch."""
 
-_NO_LOWER = "--states cached needs a first block that does not learn; type e.g. --tuning freeze:6."
+_NO_LOWER = "--states cached needs a first block that does not learn; type e.g. --tuning freeze:6 or --leave-out 1-6."
+_NOT_PEFT = "--states cached needs a model of the package adapters; type --tuning lora."
 _PRECISIONS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 _NEAR = {None: 1e-4, torch.bfloat16: 2e-2, torch.float16: 2e-3}  # as a share of the largest value
 _SHARE = 0.1  # of a GPU's free memory: activations, gradients and optimiser come on top
@@ -109,9 +110,9 @@ def choose_states(ready: Ready, folder: Path) -> Choice | None:
         ConfigError: See `choose`.
     """
     plan, rows = ready.plan, _rows(ready)
-    if plan.model is not plan.encoder.model or not rows:  # PEFT's, which learns in every block
+    if plan.model is not plan.encoder.model or not rows:  # PEFT's, whose blocks run in every epoch
         if plan.settings.machine.states == "cached":
-            raise ConfigError(_NO_LOWER)
+            raise ConfigError(_NOT_PEFT if rows else _NO_LOWER)
         return None
     plan.model.to("cuda" if torch.cuda.is_available() else plan.model.device)
     indices, pad_token_id = plan.model.heads[plan.task.name].indices, plan.encoder.tokenizer.pad_token_id

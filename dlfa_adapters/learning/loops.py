@@ -64,7 +64,7 @@ class Loop:
 TRAINER = Loop(
     "A training of the encoder",
     (*_HEAD, *_TEXT, "epochs", "max_steps", "min_steps", *_RATES, *_OPTIMISER, "patience", "every", *_MACHINE,
-     "states"),
+     "states", "leave_out"),
 )  # fmt: skip
 LINEAR_ON_STATES = Loop(
     "--tuning features, where the encoder runs once and a linear classifier learns on its states,",

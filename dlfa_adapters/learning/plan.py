@@ -85,7 +85,7 @@ class Plan:
         data = [("dev " if name == "dev" else "") + _in_words(described) for name, described in self.data.items()]
         return [
             f"Encoder: {self.encoder.origin}",
-            f"Tuning: {self.tuning} ({self.tuning.summary}); there is also {others}",
+            f"Tuning: {self.tuning} ({self.tuning.summary}){_left_out(self.tuning)}; there is also {others}",
             f"Head: {head['fusion']}{layers}{gate}{lstm}, {len(self.task.labels)} labels",
             f"Data: {'; '.join(data)}",
             *(f"Read: {line}" for line in self.taken),
@@ -93,6 +93,11 @@ class Plan:
             f"Steps: {length}, batch {steps.batch_size}, {rate}, {self.settings.machine.precision}; {where}",
             *([self.states] if self.states else []),
         ]
+
+
+def _left_out(tuning: Tuning) -> str:
+    blocks = ", ".join(map(str, tuning.leave_out))
+    return f", no {tuning.adds} in block {blocks}" if blocks else ""
 
 
 def _in_words(described: dict[str, Any]) -> str:

@@ -76,6 +76,35 @@ def check_steps(steps: int) -> None:
         raise ConfigError(f"steps must be a whole number from 1 up, got {steps!r}; type 2000.")
 
 
+def parse_numbers(text: str, what: str = "layers") -> list[int]:
+    """Numbers of layers or blocks from `4-9`, `1,7` or both.
+
+    Raises:
+        ConfigError: If it is neither, or a range runs backwards.
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if not first.isdecimal() or not (last or first).isdecimal() or int(last or first) < int(first):
+            raise ConfigError(f"expected {what} such as 4-9 or 1,7, got {text!r}.")
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+def blocks_left_out(options: dict[str, Any]) -> dict[str, Any]:
+    """Options in which `leave_out`, a text such as `1-6`, a number or several, is a tuple in order; None for none.
+
+    Raises:
+        ConfigError: If there is another thing in it than numbers from 1 up.
+    """
+    if (given := options.get("leave_out")) is None:
+        return options
+    blocks = parse_numbers(given, "blocks") if isinstance(given, str) else [given] if isinstance(given, int) else given
+    if not all(isinstance(block, int) and block >= 1 for block in blocks):
+        raise ConfigError(f"leave_out must be numbers of blocks, from 1 up, got {given!r}.")
+    return {**options, "leave_out": tuple(sorted(set(blocks))) or None}
+
+
 _SEVERAL = {"learning_rate": "learning_rates", "head_learning_rate": "head_learning_rates"}
 
 

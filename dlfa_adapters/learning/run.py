@@ -77,7 +77,7 @@ def train(
             heads learn beside the model.
         on_epoch: Called with the number of each epoch, likewise. The model is `Plan.model`.
         progress: Called with a stage, how many steps of it were just done, and how many it has; for the screen.
-        **options: Fields of `Settings`, e.g. `fuse_layer=8`, `epochs=3`, `head_learning_rate=1e-3`; and how files are
+        **options: Fields of `Settings`, e.g. `fuse_layer=8`, `epochs=3`, `leave_out=range(1, 7)`; and how files are
             read, where it is not found rightly: `format`, `word_column`, `tag_column`, see `data.reading.Reading`.
 
     Returns:
@@ -91,9 +91,9 @@ def train(
     check_training(
         task, train_data=train_data, dev_data=dev_data, labels=labels, model=model, tuning=tuning, out=out, **options
     )
-    method = get_tuning(tuning or default_tuning())
     reading = Reading.taken_from(options)
     given = make_settings(**options)
+    method = get_tuning(tuning or default_tuning(), given.steps.leave_out)
     check_honoured(given, method)
     settings = resolve(given, method)
     source = default_source(task) if train_data is None else train_data

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from dlfa_adapters.fusion.options import Option, check_values, flat, no_such_option, options_of
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.running import world_size
-from dlfa_adapters.learning.ranges import check_ranges, check_report_to, rates_to_try, several_rates
+from dlfa_adapters.learning.ranges import blocks_left_out, check_ranges, check_report_to, rates_to_try, several_rates
 from dlfa_adapters.tasks.head_options import HeadOptions
 from dlfa_adapters.tuning import Tuning
 
@@ -50,6 +50,7 @@ class StepOptions:
         within: Features: keep the first epoch within so many points of the best on source dev; 0: the best.
         every: Evaluate and checkpoint every so many steps; default: after each epoch, or every few short ones.
         seed: Seed of first weights, order of batches and dropout.
+        leave_out: Blocks without LoRA or adapters, e.g. 1-6; default: none. The lowest run once, see --states.
     """
 
     epochs: int | None = None
@@ -67,6 +68,7 @@ class StepOptions:
     within: float = 0.0
     every: int | None = None
     seed: int = 0
+    leave_out: tuple[int, ...] | None = None
 
     def total(self, rows: int) -> int:
         """Steps in all, of a training on so many rows."""
@@ -181,7 +183,7 @@ def make_settings(**options: Any) -> Settings:
     options = {name: value for name, value in options.items() if value is not None}
     if isinstance(layer := options.get("fuse_layer"), str) and layer != "auto":
         raise ConfigError(f"fuse_layer must be a layer, several, or auto; got {layer!r}.")
-    options = several_rates(options)
+    options = blocks_left_out(several_rates(options))
     check_ranges(options)
     for part in _PARTS:
         try:

@@ -175,21 +175,6 @@ def check_seeds(seeds: int) -> None:
         raise ConfigError(f"expected at least one seed, got {seeds}; type --seeds 3.")
 
 
-def parse_layers(text: str) -> list[int]:
-    """Layers from `4-9`, `1,7` or both.
-
-    Raises:
-        ConfigError: If it is neither.
-    """
-    found: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        if not first.isdecimal() or not (last or first).isdecimal():
-            raise ConfigError(f"expected layers such as 4-9 or 1,7, got {text!r}.")
-        found += range(int(first), int(last or first) + 1)
-    return found
-
-
 def _numbers(text: str, item: str) -> _Layers:
     if not re.fullmatch(r"\d+(-\d+)*", text):
         raise ConfigError(f"expected layers behind the colon, such as nested:10-7-4, got {item!r}.")

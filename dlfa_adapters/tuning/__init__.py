@@ -1,6 +1,7 @@
 """Ways of tuning: which parameters learn, and what a run keeps. A new one is a class here and an entry in `TUNINGS`."""
 
 import difflib
+from collections.abc import Sequence
 
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.tuning.base import Defaults, PartSize, Tuning, frozen_modules, parameter_report, trainable_share
@@ -25,18 +26,31 @@ TUNINGS: dict[str, type[Tuning]] = {
 }
 
 
-def get_tuning(tuning: str) -> Tuning:
+def get_tuning(tuning: str, leave_out: Sequence[int] | None = None) -> Tuning:
     """The tuning of a name such as `full`, `freeze:6`, `lora:16`, `stack:adapters/en`.
 
+    Args:
+        tuning: The name.
+        leave_out: Blocks, from 1, to which it adds nothing.
+
     Raises:
-        ConfigError: If there is none of that name, or the argument behind the colon is wrong.
+        ConfigError: If there is none of that name, the argument behind the colon is wrong, or blocks are left out of a
+            tuning that adds nothing to any.
     """
     name, colon, argument = tuning.partition(":")
     if name not in TUNINGS:
         close = difflib.get_close_matches(name, TUNINGS, 1)
         hint = f"; did you mean {close[0]!r}?" if close else "."
         raise ConfigError(f"There is no tuning {name!r}; there are {', '.join(TUNINGS)}{hint}")
-    return TUNINGS[name](argument if colon else None)
+    found = TUNINGS[name](argument if colon else None)
+    if leave_out and not found.adds:
+        able = ", ".join(other for other, each in TUNINGS.items() if each.adds)
+        raise ConfigError(
+            f"--leave-out names blocks without LoRA or adapters, and --tuning {found} adds none to any; leave it out, "
+            f"or type one of {able}."
+        )
+    found.leave_out = tuple(leave_out or ())
+    return found
 
 
 def default_tuning() -> str:

@@ -1,11 +1,11 @@
 """What a tuning is: which parameters learn, how many of each part, at which rates, and what of the model is saved."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dlfa_adapters.encoders.parts import part_of, pooler_of
+from dlfa_adapters.encoders.parts import blocks_of, part_of, pooler_of
 from dlfa_adapters.ground.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class Tuning(ABC):
         defaults: Training options where the user gives none.
         saved: What a run of it keeps.
         on_states: Whether the encoder is frozen and runs once, and heads learn on its states.
+        adds: What it adds to the blocks, such as adapters; nothing where it adds none.
+        leave_out: Blocks that get none of it, from 1.
     """
 
     name: ClassVar[str]
@@ -59,9 +61,11 @@ class Tuning(ABC):
     defaults: ClassVar[Defaults]
     saved: ClassVar[Saved]
     on_states: ClassVar[bool] = False
+    adds: ClassVar[str] = ""
 
     def __init__(self, argument: str | None = None) -> None:
         self.argument = argument
+        self.leave_out: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return self.name if self.argument is None else f"{self.name}:{self.argument}"
@@ -87,11 +91,36 @@ class Tuning(ABC):
 
     def frozen_blocks(self, num_layers: int) -> int:
         """How many blocks, from the bottom, give the same states before and after training."""
-        return 0
+        return next(k for k in range(num_layers + 1) if k + 1 not in self.leave_out)
 
     def record(self) -> dict[str, Any]:
         """What `run.json` says of it beyond its name."""
         return {}
+
+
+def check_left_out(leave_out: Sequence[int], model: Any, fix: str, highest: int | None = None) -> list[int]:
+    """The blocks without adapters as adapters counts them, from 0.
+
+    Args:
+        leave_out: The same from 1.
+        model: A model of adapters.
+        fix: What to type instead, for the message.
+        highest: The highest block that anything is read from; None: the last.
+
+    Raises:
+        ConfigError: If there is no such block, none is left that anything is read from, or blocks share their weights.
+    """
+    if not leave_out:
+        return []
+    blocks, named = len(blocks_of(model)), ", ".join(map(str, leave_out))
+    if not set(leave_out) < set(range(1, blocks + 1)):
+        raise ConfigError(f"leave_out names some of the blocks 1 to {blocks} of this encoder, got {named}; {fix}.")
+    if highest is not None and set(leave_out) >= set(range(1, highest + 1)):
+        raise ConfigError(
+            f"leave_out names some of the blocks 1 to {highest}, the highest that the head reads, got {named}; "
+            "leave out fewer, or type --tuning features to train the head alone."
+        )
+    return [k - 1 for k in leave_out]
 
 
 def no_argument(tuning: Tuning) -> None:
@@ -155,7 +184,7 @@ def parameter_report(model: Any) -> list[PartSize]:
     Args:
         model: A model that a tuning has prepared.
     """
-    blocks = _block_names(model)
+    blocks = block_names(model)
     sizes: dict[str, list[int]] = {}
     for name, parameter in model.named_parameters():
         if ".original_module." in name:  # PEFT's copy of what it trains in its stead
@@ -171,7 +200,7 @@ def trainable_share(report: list[PartSize]) -> tuple[int, int]:
     return sum(row.trainable for row in report), sum(row.total for row in report)
 
 
-def _block_names(model: Any) -> dict[str, int]:
+def block_names(model: Any) -> dict[str, int]:
     """Name of each block, with a dot at its end, to its number: lists of modules as long as the encoder is deep."""
     depth = getattr(model.config, "num_hidden_layers", 0)
     numbers = {}

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, freeze_unused
-from dlfa_adapters.tuning.lora import add_and_train
+from dlfa_adapters.tuning.lora import add_and_train, without
 
 CONFIG = "seq_bn"
 CONFIGS = ("seq_bn", "double_seq_bn", "par_bn", "scaled_par_bn", "compacter", "compacter++")
@@ -28,6 +28,7 @@ class Bottleneck(Tuning):
     summary: ClassVar[str] = f"small layers in the frozen encoder; bottleneck:NAME with {', '.join(CONFIGS)}"
     defaults: ClassVar[Defaults] = Defaults(learning_rate=5e-4, head_learning_rate=3e-3, epochs=10)
     saved: ClassVar[Saved] = "adapters"
+    adds: ClassVar[str] = "adapters"
 
     def __init__(self, argument: str | None = None) -> None:
         super().__init__(argument)
@@ -39,7 +40,8 @@ class Bottleneck(Tuning):
         """Add the adapter under the head's name, and let it and the head learn."""
         from adapters.configuration import AdapterConfig
 
-        return add_and_train(model, head_name, AdapterConfig.load(self.config))
+        config = AdapterConfig.load(self.config, leave_out=without(self, model, head_name))
+        return add_and_train(model, head_name, config)
 
     def record(self) -> dict[str, Any]:
         """The configuration's name."""
@@ -75,6 +77,7 @@ class Stack(Tuning):
     summary: ClassVar[str] = "stack:FOLDER trains a task adapter over the language adapter in FOLDER"
     defaults: ClassVar[Defaults] = Defaults(learning_rate=5e-4, head_learning_rate=3e-3, epochs=10)
     saved: ClassVar[Saved] = "adapters"
+    adds: ClassVar[str] = "adapters"
 
     def __init__(self, argument: str | None = None) -> None:
         super().__init__(argument)
@@ -95,7 +98,8 @@ class Stack(Tuning):
             raise ConfigError(
                 f"The language adapter and the task are both called {head_name!r}; save the adapter under its language."
             )
-        model.add_adapter(head_name, config=AdapterConfig.load(CONFIG), overwrite_ok=True)
+        config = AdapterConfig.load(CONFIG, leave_out=without(self, model, head_name))
+        model.add_adapter(head_name, config=config, overwrite_ok=True)
         model.train_adapter(head_name)  # this one learns; the language adapter does not
         model.set_active_adapters(StackOf(self.language, head_name))
         model.active_head = head_name

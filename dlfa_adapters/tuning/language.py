@@ -5,10 +5,9 @@ from typing import Any, ClassVar
 
 from adapters.configuration import AdapterConfig
 
-from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.masked_lm import MASKED_LM_TYPE, Decoder, MaskedLMHead
 from dlfa_adapters.heads.schema import check_head_name
-from dlfa_adapters.tuning.base import Defaults, Saved, Tuning
+from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, check_left_out
 from dlfa_adapters.tuning.bottleneck import check_language_config
 
 
@@ -42,7 +41,7 @@ class LanguageTuning(Tuning):
         super().__init__(check_head_name(language, "language adapter"))
         check_language_config(config, reduction)
         self.language, self.config, self.reduction, self.decoder = language, config, reduction, decoder
-        self.leave_out = sorted(set(leave_out))
+        self.leave_out = tuple(sorted(set(leave_out)))
 
     def prepare(self, model: Any, head_name: str) -> Any:
         """Add adapter and decoder, and let them learn.
@@ -52,15 +51,9 @@ class LanguageTuning(Tuning):
         Raises:
             ConfigError: If there is no such block, or none is left.
         """
-        blocks = range(1, model.config.num_hidden_layers + 1)
-        if not set(self.leave_out) < set(blocks):
-            raise ConfigError(
-                f"leave_out names some of the blocks 1 to {len(blocks)} of this encoder, got "
-                f"{', '.join(map(str, self.leave_out))}; type {len(blocks)} to leave out the last, as MAD-X 2.0 does."
-            )
-        config = AdapterConfig.load(
-            self.config, reduction_factor=self.reduction, leave_out=[k - 1 for k in self.leave_out]
-        )
+        fix = f"type {model.config.num_hidden_layers} to leave out the last, as MAD-X 2.0 does"
+        left_out = check_left_out(self.leave_out, model, fix)
+        config = AdapterConfig.load(self.config, reduction_factor=self.reduction, leave_out=left_out)
         model.add_adapter(self.language, config=config, overwrite_ok=True)
         for other in list(model.heads):
             model.delete_head(other)
@@ -80,6 +73,6 @@ class LanguageTuning(Tuning):
         return {
             "config": self.config,
             "reduction": self.reduction,
-            "leave_out": self.leave_out,
+            "leave_out": list(self.leave_out),
             "decoder": "new" if self.decoder is None else "the checkpoint's",
         }

@@ -1,9 +1,10 @@
 """LoRA: low-rank updates of the attention's query and value matrices, by adapters or by PEFT."""
 
+import re
 from typing import Any, ClassVar
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, freeze_unused
+from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, block_names, check_left_out, freeze_unused
 
 RANK = 8
 
@@ -22,6 +23,7 @@ class LoRA(Tuning):
     summary: ClassVar[str] = "low-rank updates by the package adapters; lora:16 sets the rank"
     defaults: ClassVar[Defaults] = Defaults(learning_rate=5e-4, head_learning_rate=3e-3, epochs=10)
     saved: ClassVar[Saved] = "adapters"
+    adds: ClassVar[str] = "LoRA"
 
     def __init__(self, argument: str | None = None) -> None:
         super().__init__(argument)
@@ -35,7 +37,7 @@ class LoRA(Tuning):
         """Add the updates under the head's name, and let them and the head learn."""
         from adapters import LoRAConfig
 
-        config = LoRAConfig(r=self.rank, alpha=2 * self.rank)
+        config = LoRAConfig(r=self.rank, alpha=2 * self.rank, leave_out=without(self, model, head_name))
         return add_and_train(model, head_name, config)
 
     def record(self) -> dict[str, Any]:
@@ -43,6 +45,17 @@ class LoRA(Tuning):
         import adapters
 
         return {"implementation": f"adapters {adapters.__version__}", "rank": self.rank, "alpha": 2 * self.rank}
+
+
+def without(tuning: Tuning, model: Any, head_name: str) -> list[int]:
+    """The blocks that get nothing, from 0.
+
+    Raises:
+        ConfigError: If the encoder has no such block, or none is left that the head reads.
+    """
+    blocks = model.config.num_hidden_layers
+    fix = f"type e.g. --leave-out 1-{max(1, blocks // 2)}"
+    return check_left_out(tuning.leave_out, model, fix, max(model.heads[head_name].indices))
 
 
 def add_and_train(model: Any, head_name: str, config: Any) -> Any:
@@ -71,8 +84,11 @@ class PeftLoRA(LoRA):
         from dlfa_adapters.models import lora_config
         from dlfa_adapters.tuning.convert import to_plain
 
+        left_out = without(self, model, head_name)
         plain = to_plain(model, head_name)
-        return get_peft_model(plain, lora_config(plain, r=self.rank))
+        names = [re.escape(name) for name, number in block_names(plain.encoder).items() if number - 1 in left_out]
+        options: dict[str, Any] = {"exclude_modules": rf"encoder\.({'|'.join(names)}).*"} if names else {}
+        return get_peft_model(plain, lora_config(plain, r=self.rank, **options))
 
     def record(self) -> dict[str, Any]:
         """Which implementation, and its rank."""

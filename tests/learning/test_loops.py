@@ -17,7 +17,7 @@ OTHER = {  # a value of each option that is not its default
     "max_steps": 7, "min_steps": 9, "learning_rate": 0.5, "head_learning_rate": 0.5, "head_learning_rates": (0.1, 0.2),
     "learning_rates": (0.1, 0.2), "batch_size": 16, "weight_decay": 0.5, "warmup": 0.5, "max_grad_norm": 2.0,
     "patience": 3, "within": 1.0, "every": 5, "seed": 1, "micro_batch_size": 8, "precision": "fp32",
-    "gradient_checkpointing": True, "compile": True, "report_to": "wandb", "states": "cached",
+    "gradient_checkpointing": True, "compile": True, "report_to": "wandb", "states": "cached", "leave_out": (1, 2),
 }  # fmt: skip
 OF_DLFA = {"reduction", "branches", "gate", "norm", "init", "mask_padding"}
 

@@ -4,7 +4,8 @@ import pytest
 
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.sweeps.variants import EXTRAS, make_variants, parse_layers, with_seeds
+from dlfa_adapters.learning.ranges import parse_numbers
+from dlfa_adapters.sweeps.variants import EXTRAS, make_variants, with_seeds
 
 BASE = HeadSpec.of(name="", gate="attention", seed=3)
 
@@ -27,7 +28,7 @@ def test_baseline_all_layers_and_the_control():
 def test_some_layers_and_always_the_control():
     assert names(layers=[7, 4, 7]) == ["last", "D_7", "D_4", "D_12"]
     assert names(layers=[12]) == ["last", "D_12"]
-    assert parse_layers("4-6, 9") == [4, 5, 6, 9]
+    assert parse_numbers("4-6, 9") == [4, 5, 6, 9]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_refusals(options, message):
     with pytest.raises(ConfigError, match=message):
         make_variants(BASE, 12, **options)
     with pytest.raises(ConfigError, match="4-9 or 1,7, got 'a'"):
-        parse_layers("a")
+        parse_numbers("a")
 
 
 def test_seeds_stand_side_by_side():
