@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import dlfa_adapters.kinds  # noqa: F401 -- whose import makes them known to tasks and data, which stand below them
 from dlfa_adapters._version import __version__
-from dlfa_adapters.ground.packages import lazily
+from dlfa_adapters.ground.environment import lazily
 
 if TYPE_CHECKING:
     from dlfa_adapters.encoders.offline import load_offline_encoder
@@ -72,7 +72,7 @@ def load_models() -> None:
     from dlfa_adapters.encoders.plain import NAMED_ENCODERS
     from dlfa_adapters.heads.models import register
     from dlfa_adapters.models import register_auto_classes
-    from dlfa_adapters.predict.auto import register_runs
+    from dlfa_adapters.predict.forms import register_runs
 
     register()
     NAMED_ENCODERS["offline"] = _offline

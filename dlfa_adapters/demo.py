@@ -11,9 +11,9 @@ from dlfa_adapters.data.reading import sample_file, sample_languages
 from dlfa_adapters.data.sources import load_data
 from dlfa_adapters.data.words import split_words
 from dlfa_adapters.encoders import load_encoder
+from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.ground.folders import draft_beside
-from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.kinds import kind_of_task, metrics_for
 from dlfa_adapters.learning.dataset import make_examples
 from dlfa_adapters.learning.features import add_trained_head, all_rates, spec_of

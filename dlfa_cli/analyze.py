@@ -45,9 +45,9 @@ def cosine(
     """
     from dlfa_adapters.data.pairs import read_parallel
     from dlfa_adapters.data.reading import check_encoder_name
+    from dlfa_adapters.ground.environment import check_plot
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.ground.folders import check_writable
-    from dlfa_adapters.ground.packages import check_plot
     from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import loading, progress_bars, show_tables

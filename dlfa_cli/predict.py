@@ -47,8 +47,8 @@ def predict(
     `dlfa predict runs/xnli --file pairs.tsv`
     """
     from dlfa_adapters.data.words import check_language
+    from dlfa_adapters.ground.environment import count_items
     from dlfa_adapters.ground.errors import ConfigError
-    from dlfa_adapters.ground.running import count_items
     from dlfa_adapters.kinds import kind_of_task
     from dlfa_adapters.predict.load import check_has_language, check_precision, takes_pairs, task_of
     from dlfa_adapters.runs import read_run

@@ -123,8 +123,8 @@ def sweep(
 
 def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]) -> "Sweep | None":
     """Sweep; None in all processes but the main one."""
+    from dlfa_adapters.ground.environment import see_one_gpu
     from dlfa_adapters.ground.files import parse_bytes
-    from dlfa_adapters.ground.running import see_one_gpu
     from dlfa_adapters.learning.ranges import parse_numbers
     from dlfa_adapters.sweeps import check_sweep
     from dlfa_cli.screen import loading, print_lines, progress_bars
@@ -134,7 +134,7 @@ def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]
     check_sweep(task, **given)
     see_one_gpu()
     with loading() as screen:
-        from dlfa_adapters.ground.running import is_main
+        from dlfa_adapters.ground.environment import is_main
         from dlfa_adapters.sweeps import run_sweep
 
     screen.quiet = not is_main()

@@ -230,7 +230,7 @@ def _run(
     from dlfa_cli.screen import loading, print_lines, progress_bars, stopped_with
 
     with loading() as screen:
-        from dlfa_adapters.ground.running import is_main, leave
+        from dlfa_adapters.ground.environment import is_main, leave
 
         work = load()
     screen.quiet = not is_main()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dlfa_adapters.ground.environment import check_plot
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.files import write_whole
 from dlfa_adapters.ground.folders import check_writable
-from dlfa_adapters.ground.packages import check_plot
 from dlfa_adapters.scores import intervals
 from dlfa_adapters.scores.intervals import Difference, Estimate, Paired, few_items
 from dlfa_adapters.scores.show import INTERVAL, TextTable, percent

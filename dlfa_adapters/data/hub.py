@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from dlfa_adapters.data.layout import LANGUAGE_NAMES
 from dlfa_adapters.data.readers.base import Example, Notes, Sentence
 from dlfa_adapters.data.readers.labelled_text import flaw_of
+from dlfa_adapters.ground.environment import cached_datasets_only, hub_answers, no_answer
 from dlfa_adapters.ground.errors import DataError
-from dlfa_adapters.ground.reach import cached_datasets_only, hub_answers, no_answer
 
 if TYPE_CHECKING:
     import datasets

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dlfa_adapters.ground.packages import lazily
+from dlfa_adapters.ground.environment import lazily
 
 if TYPE_CHECKING:
     from dlfa_adapters.encoders.load import Encoder, load_encoder, load_tokenizer

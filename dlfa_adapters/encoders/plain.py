@@ -14,8 +14,8 @@ from transformers import AutoConfig, PreTrainedModel
 from transformers.modeling_utils import no_init_weights
 from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING, MODEL_MAPPING
 
+from dlfa_adapters.ground.environment import no_answer, only_cached
 from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError, is_a_librarys
-from dlfa_adapters.ground.reach import no_answer, only_cached
 
 _loading_log = logging.getLogger("transformers.modeling_utils")
 

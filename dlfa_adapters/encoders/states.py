@@ -19,7 +19,7 @@ from torch import Tensor
 from dlfa_adapters.data.batching import HasInputIds, pad_batch
 from dlfa_adapters.encoders.parts import fingerprint, fingerprint_of_adapters
 from dlfa_adapters.fusion import select_states
-from dlfa_adapters.ground.packages import versions
+from dlfa_adapters.ground.environment import versions
 
 _VERSIONS = ("dlfa-adapters", "torch", "transformers")
 

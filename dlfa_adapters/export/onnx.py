@@ -10,10 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from dlfa_adapters.export.files import check_extra, check_neighbours, check_place, write_beside
+from dlfa_adapters.ground.environment import Progress, versions
 from dlfa_adapters.ground.errors import RunError, UnsupportedModelError, is_a_librarys
 from dlfa_adapters.ground.folders import draft_beside, remove_drafts
-from dlfa_adapters.ground.packages import versions
-from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.predict.forms import plain_model
 from dlfa_adapters.predict.load import kind_of, load_run

@@ -2,20 +2,19 @@
 
 from typing import TYPE_CHECKING
 
-from dlfa_adapters.ground.packages import lazily
+from dlfa_adapters.ground.environment import lazily
 
 if TYPE_CHECKING:
     from dlfa_adapters.heads.head import DLFAHead
     from dlfa_adapters.heads.mixin import DLFAHeadsMixin
-    from dlfa_adapters.heads.models import enable, register
-    from dlfa_adapters.heads.trainer import AdapterTrainer
+    from dlfa_adapters.heads.models import AdapterTrainer, enable, register
 
 __all__ = ["AdapterTrainer", "DLFAHead", "DLFAHeadsMixin", "enable", "register"]
 
 __getattr__ = lazily(
     __name__,
     {
-        "AdapterTrainer": "trainer",
+        "AdapterTrainer": "models",
         "DLFAHead": "head",
         "DLFAHeadsMixin": "mixin",
         **dict.fromkeys(("enable", "register"), "models"),

@@ -15,7 +15,7 @@ from adapters.composition import parse_composition, parse_heads_from_composition
 from adapters.heads import ModelWithFlexibleHeadsAdaptersMixin
 from transformers import PretrainedConfig
 
-from dlfa_adapters.ground.packages import without_lines
+from dlfa_adapters.ground.environment import without_lines
 from dlfa_adapters.heads.composition import TASK_IDS, has_tasks, head_setup
 from dlfa_adapters.heads.head import is_dlfa_head
 from dlfa_adapters.heads.refusal import check_composition

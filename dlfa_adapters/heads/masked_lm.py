@@ -19,7 +19,7 @@ from transformers.modeling_outputs import MaskedLMOutput
 from transformers.utils import ModelOutput
 
 from dlfa_adapters.data.batching import IGNORED
-from dlfa_adapters.ground.reach import only_cached
+from dlfa_adapters.ground.environment import only_cached
 from dlfa_adapters.kinds.loss import share_of_batch
 
 MASKED_LM_TYPE = "masked_positions_lm"

@@ -5,8 +5,8 @@ Their metrics are `evaluate.Metric` classes, for which nothing is downloaded.
 
 from typing import TYPE_CHECKING
 
+from dlfa_adapters.ground.environment import lazily
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.packages import lazily
 from dlfa_adapters.kinds.base import Kind
 from dlfa_adapters.kinds.classification import Classification
 from dlfa_adapters.kinds.tagging import Spans, Tagging

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from dlfa_adapters.ground.running import world_size
+from dlfa_adapters.ground.environment import world_size
 from dlfa_adapters.learning.settings import Settings, accumulation_steps
 
 

@@ -8,9 +8,9 @@ from dlfa_adapters.data.pairs import encode_texts
 from dlfa_adapters.data.readers import read_pairs, read_text
 from dlfa_adapters.encoders import Encoder
 from dlfa_adapters.encoders.compute import parallel_cosine, sentence_means
+from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.ground.folders import draft_beside
-from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.dataset import make_examples
 from dlfa_adapters.learning.features import all_rates, spec_of

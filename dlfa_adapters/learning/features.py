@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.arguments import epochs_between

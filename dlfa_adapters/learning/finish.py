@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from dlfa_adapters.ground.running import device_name, world_size
+from dlfa_adapters.ground.environment import device_name, world_size
 from dlfa_adapters.kinds import metrics_for
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.dataset import labels_in

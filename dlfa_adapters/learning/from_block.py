@@ -18,9 +18,9 @@ from dlfa_adapters.encoders.cache import Cache, find_room
 from dlfa_adapters.encoders.compute import Below, LowerStates, compute_states
 from dlfa_adapters.encoders.parts import blocks_of, embeddings_of
 from dlfa_adapters.fusion import select_states
+from dlfa_adapters.ground.environment import Progress, world_size
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.files import in_bytes
-from dlfa_adapters.ground.running import Progress, world_size
 from dlfa_adapters.learning.plan import Ready
 from dlfa_adapters.learning.settings import Settings
 

@@ -8,8 +8,8 @@ from transformers import set_seed
 
 from dlfa_adapters.data.reading import Reading, each_place
 from dlfa_adapters.encoders import Encoder, load_encoder
+from dlfa_adapters.ground.environment import Progress, device_name, world_size
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.running import Progress, device_name, world_size
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.arguments import least_steps, told

@@ -10,8 +10,8 @@ from transformers import TrainerState
 
 from dlfa_adapters.data.reading import Reading, each_place
 from dlfa_adapters.fusion import Fusion
+from dlfa_adapters.ground.environment import Progress, is_main, wait_for_everyone, world_size
 from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.ground.running import Progress, is_main, wait_for_everyone, world_size
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.arguments import training_arguments, with_evaluations
 from dlfa_adapters.learning.auto_layer import LayerChoice

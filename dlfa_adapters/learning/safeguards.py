@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from dlfa_adapters.ground.environment import is_main, wait_for_everyone
 from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.ground.files import DiskFullError, sha256_of, size_of, write_json, writing
-from dlfa_adapters.ground.running import is_main, wait_for_everyone
 
 
 class NotFiniteError(RunError):

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from dlfa_adapters.fusion.options import Option, check_values, flat, no_such_option, options_of
+from dlfa_adapters.ground.environment import world_size
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.running import world_size
 from dlfa_adapters.learning.ranges import blocks_left_out, check_ranges, check_report_to, rates_to_try, several_rates
 from dlfa_adapters.tasks.head_options import HeadOptions
 from dlfa_adapters.tuning import Tuning

@@ -11,8 +11,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback
 
 from dlfa_adapters.data.batching import SameLengthSampler
 from dlfa_adapters.encoders.compute import LowerStates
-from dlfa_adapters.ground.packages import without_lines
-from dlfa_adapters.ground.running import wait_for_everyone
+from dlfa_adapters.ground.environment import wait_for_everyone, without_lines
 from dlfa_adapters.heads import AdapterTrainer
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.arguments import parameter_groups

@@ -9,10 +9,10 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from dlfa_adapters.ground.environment import world_size
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.ground.files import read_json, write_json
 from dlfa_adapters.ground.folders import is_marked, mark
-from dlfa_adapters.ground.running import world_size
 from dlfa_adapters.learning.early import BETO_GRID, check_search
 from dlfa_adapters.learning.plan import Plan
 from dlfa_adapters.learning.run import train

@@ -15,8 +15,7 @@ from dlfa_adapters.models.base import DLFAPreTrainedModel
 from dlfa_adapters.models.card import Card, write_card
 from dlfa_adapters.models.config import DLFAConfig
 from dlfa_adapters.models.construct import four_bits
-from dlfa_adapters.models.sequence_classification import DLFAForSequenceClassification
-from dlfa_adapters.models.token_classification import DLFAForTokenClassification
+from dlfa_adapters.models.task_models import DLFAForSequenceClassification, DLFAForTokenClassification
 
 CLASSES: dict[str, type[DLFAPreTrainedModel]] = {
     cls.__name__: cls for cls in (DLFAForTokenClassification, DLFAForSequenceClassification)

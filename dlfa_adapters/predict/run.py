@@ -8,10 +8,9 @@ from typing import Any
 
 from dlfa_adapters.data.assemble import Loaded
 from dlfa_adapters.data.sources import load_source
+from dlfa_adapters.ground.environment import Progress, count_items, versions
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.ground.files import sha256_of
-from dlfa_adapters.ground.packages import versions
-from dlfa_adapters.ground.running import Progress, count_items
 from dlfa_adapters.kinds import kind_named, kind_of_task
 from dlfa_adapters.kinds.encoded import Predictor
 from dlfa_adapters.predict.forms import load_fast

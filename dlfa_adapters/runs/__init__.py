@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dlfa_adapters.ground.environment import versions
 from dlfa_adapters.ground.errors import ConfigError, RunError, mend, wrong_in
 from dlfa_adapters.ground.files import is_draft, read_json, sha256_of
 from dlfa_adapters.ground.folders import (
@@ -23,7 +24,6 @@ from dlfa_adapters.ground.folders import (
     put_in_place,
     remove,
 )
-from dlfa_adapters.ground.packages import versions
 from dlfa_adapters.runs.record import run_schema
 
 __all__ = ["Run", "read_run", "write_run"]

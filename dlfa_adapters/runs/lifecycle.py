@@ -14,10 +14,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from dlfa_adapters.ground.environment import is_main
 from dlfa_adapters.ground.errors import ConfigError, RunError, mend, wrong_in
 from dlfa_adapters.ground.files import read_json, write_json
 from dlfa_adapters.ground.folders import is_marked, mark, remove_drafts
-from dlfa_adapters.ground.running import is_main
 from dlfa_adapters.runs import RUN_RECORD, WorkFolder, check_run_place, remove_run, write_run
 from dlfa_adapters.runs.record import training_schema
 

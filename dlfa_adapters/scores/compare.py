@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError, DataError
-from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.kinds import scores_for
 from dlfa_adapters.predict.predictions import Predictions
 from dlfa_adapters.scores.groups import Group, groups

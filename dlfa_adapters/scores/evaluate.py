@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dlfa_adapters.ground.running import Progress
+from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.kinds import kind_of_task, scores_for
 from dlfa_adapters.kinds.metric import CountedScore, unknown_labels
 from dlfa_adapters.predict.predictions import Predicted, Predictions

@@ -10,9 +10,9 @@ from pathlib import Path
 from torch import Tensor
 
 from dlfa_adapters.encoders.cache import DEFAULT_BUDGET
+from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.files import remove_drafts_of
-from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
 from dlfa_adapters.learning.features import schedule_of
 from dlfa_adapters.learning.frozen import HeadSpec, OnStates, Rate, TrainedHead, learn_on_states, with_states

@@ -17,10 +17,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+from dlfa_adapters.ground.environment import versions
 from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.ground.files import write_json, write_whole
 from dlfa_adapters.ground.folders import mark, remove_drafts
-from dlfa_adapters.ground.packages import versions
 from dlfa_adapters.kinds import kind_of_task, metrics_for
 from dlfa_adapters.learning.features import add_trained_head
 from dlfa_adapters.learning.finish import language_names, windows_of

@@ -12,7 +12,7 @@ from huggingface_hub import constants
 from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
-from dlfa_adapters.ground import reach
+from dlfa_adapters.ground import environment as reach
 from dlfa_cli import doctor, probe
 from dlfa_cli.main import app
 

@@ -6,7 +6,7 @@ import datasets
 import pytest
 from huggingface_hub import constants
 
-from dlfa_adapters.ground import reach
+from dlfa_adapters.ground import environment as reach
 
 
 class Session:

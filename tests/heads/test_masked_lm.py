@@ -8,7 +8,7 @@ from torch.nn import functional
 
 import dlfa_adapters.heads.masked_lm as masked_lm
 from dlfa_adapters.heads.masked_lm import MaskedLMHead, pretrained_decoder
-from dlfa_adapters.tuning.language import LanguageTuning
+from dlfa_adapters.tuning.bottleneck import LanguageTuning
 
 MASKED_LM = {
     "albert": transformers.AlbertForMaskedLM,

@@ -10,7 +10,7 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import PreTrainedTokenizerFast
 
 from dlfa_adapters.encoders import load_encoder, load_tokenizer
-from dlfa_adapters.ground.packages import without_lines
+from dlfa_adapters.ground.environment import without_lines
 from dlfa_adapters.predict.load import load_run
 
 

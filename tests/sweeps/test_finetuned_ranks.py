@@ -10,7 +10,7 @@ import pytest
 from finetuned_data import prepared, still_folder
 from test_finetuned import assert_same
 
-from dlfa_adapters.ground.running import see_one_gpu
+from dlfa_adapters.ground.environment import see_one_gpu
 from dlfa_adapters.sweeps.finetuned import finetuned_sweep
 from dlfa_adapters.sweeps.finetuned.ranks import without_launcher
 

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 
 from dlfa_adapters.encoders.cache import DEFAULT_BUDGET, find_room
+from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.running import Progress
 from dlfa_adapters.heads import DLFAHead
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.encoders import Encoder
+from dlfa_adapters.ground.environment import device_name
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.running import device_name
 from dlfa_adapters.learning.loops import LANGUAGE
 from dlfa_adapters.learning.ranges import check_steps
 from dlfa_adapters.learning.settings import Settings, make_settings, resolve
 from dlfa_adapters.tuning import PartSize, trainable_share
-from dlfa_adapters.tuning.language import LanguageTuning
+from dlfa_adapters.tuning.bottleneck import LanguageTuning
 
 LANGUAGE_OPTIONS = LANGUAGE.honours
 """The fields of `Settings` that a language adapter's training has."""

@@ -14,7 +14,7 @@ from transformers import TrainerState, set_seed
 from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.encoders import load_encoder
-from dlfa_adapters.ground.running import Progress, is_main, wait_for_everyone
+from dlfa_adapters.ground.environment import Progress, is_main, wait_for_everyone
 from dlfa_adapters.heads.language import RECORD, read_record
 from dlfa_adapters.heads.masked_lm import pretrained_decoder
 from dlfa_adapters.kinds.encoded import Row, collate_rows
@@ -32,7 +32,7 @@ from dlfa_adapters.learning.safeguards import check_weights, last_checkpoint
 from dlfa_adapters.learning.trainer import ModularTrainer
 from dlfa_adapters.runs.lifecycle import Training, request_left
 from dlfa_adapters.tuning import parameter_report, trainable_share
-from dlfa_adapters.tuning.language import LanguageTuning
+from dlfa_adapters.tuning.bottleneck import LanguageTuning
 
 logger = logging.getLogger(__name__)
 

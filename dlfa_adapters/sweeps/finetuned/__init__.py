@@ -9,8 +9,8 @@ from pathlib import Path
 
 import torch
 
+from dlfa_adapters.ground.environment import Progress, is_main
 from dlfa_adapters.ground.errors import RunError
-from dlfa_adapters.ground.running import Progress, is_main
 from dlfa_adapters.learning.ensemble.encoder import why_not_stackable
 from dlfa_adapters.learning.ensemble.training import TrainedMember
 from dlfa_adapters.learning.frozen import HeadSpec

@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
+from dlfa_adapters.ground.environment import is_main, world_size
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.running import is_main, world_size
 from dlfa_adapters.learning.ensemble.data import HasRow
 from dlfa_adapters.sweeps.prepare import Prepared
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dlfa_adapters.ground.running import Progress
+from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.learning import Plan, train
 from dlfa_adapters.learning.arguments import steps_of_epoch
 from dlfa_adapters.learning.ensemble import start_ensemble
