@@ -146,8 +146,8 @@ def train_language(
     ] = "seq_bn_inv",
     reduction: Annotated[float, typer.Option(help="Inner width: the encoder's by this.", rich_help_panel=_ADAPTER)] = 2,
     leave_out: Annotated[
-        list[int] | None,
-        typer.Option(help="A block without adapter; the last one in MAD-X 2.0. Repeatable.", rich_help_panel=_ADAPTER),
+        list[str] | None,
+        typer.Option(help="Blocks without adapter, e.g. 1-6; the last one in MAD-X 2.0.", rich_help_panel=_ADAPTER),
     ] = None,
     steps: Annotated[int, typer.Option(help="Steps of the optimiser.", rich_help_panel=STEPS)] = 2000,
     batch_size: Annotated[int, typer.Option(help="Rows in a step, over all processes.", rich_help_panel=STEPS)] = 64,
@@ -191,11 +191,13 @@ def train_language(
     """
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.learning.early import LANGUAGE_RECORD, check_language_training, check_resume
+    from dlfa_adapters.learning.ranges import parse_numbers
 
     texts = text or []
     given: dict[str, Any] = {
         "format": format, "model": model, "out": out, "config": config, "reduction": reduction,
-        "leave_out": leave_out or [], "steps": steps, "batch_size": batch_size, "max_length": max_length,
+        "leave_out": parse_numbers(",".join(leave_out), "blocks") if leave_out else [],
+        "steps": steps, "batch_size": batch_size, "max_length": max_length,
         "learning_rate": lr, "head_learning_rate": decoder_lr, "warmup": warmup, "every": every, "seed": seed,
         "micro_batch_size": micro_batch, "precision": precision, "gradient_checkpointing": gradient_checkpointing,
         "compile": compile, "report_to": report_to,
