@@ -196,11 +196,10 @@ def train_language(
     texts = text or []
     given: dict[str, Any] = {
         "format": format, "model": model, "out": out, "config": config, "reduction": reduction,
-        "leave_out": parse_numbers(",".join(leave_out), "blocks") if leave_out else [],
-        "steps": steps, "batch_size": batch_size, "max_length": max_length,
-        "learning_rate": lr, "head_learning_rate": decoder_lr, "warmup": warmup, "every": every, "seed": seed,
-        "micro_batch_size": micro_batch, "precision": precision, "gradient_checkpointing": gradient_checkpointing,
-        "compile": compile, "report_to": report_to,
+        "leave_out": parse_numbers(",".join(leave_out), "blocks") if leave_out else [], "steps": steps,
+        "batch_size": batch_size, "max_length": max_length, "learning_rate": lr, "head_learning_rate": decoder_lr,
+        "warmup": warmup, "every": every, "seed": seed, "micro_batch_size": micro_batch, "precision": precision,
+        "gradient_checkpointing": gradient_checkpointing, "compile": compile, "report_to": report_to,
     }  # fmt: skip
     if bool(language and texts) == (resume is not None) or bool(language) != bool(texts):
         raise ConfigError(
