@@ -73,7 +73,8 @@ def logits(tagger):
 def test_what_the_command_line_says(place):
     done = dlfa(
         "train-language", "fr", "--text", place / "en.txt", "--model", place / "encoder", "--out", place / "fr",
-        "--steps", 2, "--batch-size", 4, "--max-length", 32, "--leave-out", "2-2", "--reduction", 4, "--decoder-lr", 0.1,
+        "--steps", 2, "--batch-size", 4, "--max-length", 32, "--leave-out", "2-2", "--reduction", 4,
+        "--decoder-lr", 0.1,
     )  # fmt: skip
     for said in (
         "Adapter: fr, seq_bn_inv, reduction 4, none in block 2; new decoder", "40 paragraphs, 2 held out", "learn (",
