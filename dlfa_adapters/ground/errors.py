@@ -70,8 +70,8 @@ def wrong_in(content: Any, schema: "Callable[[], type[BaseModel]]") -> str | Non
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the whole"
         message = first["msg"].removeprefix("Value error, ")
-        told = "" if first["type"] == "missing" else f", it is {_short(first['input'])}"
-        return f"{where}: {message[:1].lower()}{message[1:]}{told}"
+        given = "" if first["type"] == "missing" else f", it is {_short(first['input'])}"
+        return f"{where}: {message[:1].lower()}{message[1:]}{given}"
     return None
 
 

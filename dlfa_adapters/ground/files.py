@@ -119,12 +119,12 @@ def left_drafts(path: Path) -> list[Path]:
     Those of another process that still runs on this machine are not among them.
     """
     beside = path.absolute().parent
-    found = []
+    drafts = []
     for draft in sorted(beside.glob(f"{_escaped(f'.{path.name}-')}*{SUFFIX}")):
         match = re.fullmatch(rf"(\d+)(-[a-z0-9_]+)?{re.escape(SUFFIX)}", draft.name.removeprefix(f".{path.name}-"))
         if match and not draft.is_symlink() and not _runs(int(match[1])):
-            found.append(draft)
-    return found
+            drafts.append(draft)
+    return drafts
 
 
 def _escaped(name: str) -> str:

@@ -43,10 +43,10 @@ def is_marked(folder: Path, kind: str) -> bool:
     if folder.is_symlink() or path.is_symlink():
         return False
     try:
-        told = json.loads(path.read_text("utf-8"))
+        marker = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return False
-    return bool(told == {"made_by": "dlfa_adapters", "kind": kind})
+    return bool(marker == {"made_by": "dlfa_adapters", "kind": kind})
 
 
 def is_empty(folder: Path) -> bool:
@@ -94,11 +94,11 @@ def _is_ours(folder: Path, name: str, ours: Ours) -> bool:
 
 def _files(folder: Path) -> list[str]:
     """Files, and links to whatever, by their path in the folder."""
-    found: list[str] = []
+    names: list[str] = []
     for place, folders, files in os.walk(folder):
         links = [name for name in folders if os.path.islink(os.path.join(place, name))]
-        found += [Path(place, name).relative_to(folder).as_posix() for name in (*files, *links)]
-    return sorted(found)
+        names += [Path(place, name).relative_to(folder).as_posix() for name in (*files, *links)]
+    return sorted(names)
 
 
 def check_writable(path: Path) -> None:
@@ -108,8 +108,8 @@ def check_writable(path: Path) -> None:
         ConfigError: If what stands nearest above it is not a folder, or not one to write in.
     """
     try:
-        whole = Path(path).absolute()
-        above = next(folder for folder in (*whole.parents, whole) if folder.exists())  # the root has no parents
+        absolute = Path(path).absolute()
+        above = next(folder for folder in (*absolute.parents, absolute) if folder.exists())  # the root has no parents
     except PermissionError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}; give another place.") from None
     if not above.is_dir():
@@ -197,11 +197,11 @@ def bring_back(folder: Path, record: str, ours_in: Callable[[Path], Ours]) -> No
 def _clear(aside: Path, folder: Path, record: str, ours_in: Callable[[Path], Ours]) -> None:
     """Delete the earlier folder; what is not ours is kept beside the new one, and said."""
     if remove(aside, ours_in(aside), last=record):
-        kept = next(
+        leftovers = next(
             path for n in range(1, 10**6) if not os.path.lexists(path := folder.with_name(f"{folder.name}-earlier-{n}"))
         )
-        aside.rename(kept)
-        logger.warning("%s was replaced; what else was in it is kept in %s.", folder, kept)
+        aside.rename(leftovers)
+        logger.warning("%s was replaced; what else was in it is kept in %s.", folder, leftovers)
 
 
 def remove_drafts(folder: Path) -> None:

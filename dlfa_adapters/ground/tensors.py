@@ -51,10 +51,10 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             header = file.metadata()
             tensors = {name: file.get_tensor(name) for name in file.keys()}
         text = header["about"]
-        whole = _digest(tensors, text) == header["sha256"]
+        intact = _digest(tensors, text) == header["sha256"]
     except (OSError, SafetensorError, RuntimeError, LookupError, TypeError, ValueError) as error:
         raise DamagedError(f"{path} is damaged ({error}).") from error
-    if not whole:
+    if not intact:
         raise DamagedError(f"{path} is damaged: it is not the file that was written.")
     return tensors, json.loads(text)
 
