@@ -84,8 +84,8 @@ def _stacked(module: str, name: str, *, reads_padding: bool = False) -> Callable
     def get(options: Any) -> Stacked | None:
         from importlib import import_module
 
-        found: Stacked = getattr(import_module(f"dlfa_adapters.fusion.{module}"), name)
-        return found if options.mask_padding or not reads_padding else None
+        function: Stacked = getattr(import_module(f"dlfa_adapters.fusion.{module}"), name)
+        return function if options.mask_padding or not reads_padding else None
 
     return get
 
@@ -200,21 +200,21 @@ def check_fuse_layer(fuse_layer: object, num_layers: int) -> tuple[int, ...]:
         ValueError: If it is not an int or a tuple of ints (bool counts as neither), or out of range.
     """
     layers = tuple(fuse_layer) if isinstance(fuse_layer, (tuple, list)) else (fuse_layer,)
-    whole = [int(k) for k in layers if isinstance(k, Integral) and not isinstance(k, bool)]
-    if len(whole) != len(layers) or not layers:
+    numbers = [int(k) for k in layers if isinstance(k, Integral) and not isinstance(k, bool)]
+    if len(numbers) != len(layers) or not layers:
         raise ValueError(
             f"fuse_layer must be a layer number 0..{num_layers}, or a tuple of them, got {fuse_layer!r}; "
             f"type e.g. fuse_layer={max(1, round(8 * num_layers / 12))}."
         )
-    outside = [k for k in whole if not 0 <= k <= num_layers]
+    outside = [k for k in numbers if not 0 <= k <= num_layers]
     if outside:
         raise ValueError(
             f"fuse_layer must lie in 0..{num_layers} (0 the embeddings, {num_layers} the last block of this encoder), "
             f"got {outside[0]}."
         )
-    if len(set(whole)) != len(whole):
+    if len(set(numbers)) != len(numbers):
         raise ValueError(f"fuse_layer names a layer twice: {fuse_layer!r}; type each layer once.")
-    return tuple(whole)
+    return tuple(numbers)
 
 
 def state_indices(fusion: str, fuse_layer: tuple[int, ...], num_layers: int) -> tuple[int, ...]:

@@ -77,16 +77,16 @@ class Normalise(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(x: Tensor, weight: Tensor, bias: Tensor, real: Tensor, *found_and_eps: Any) -> Tensor:
+    def forward(x: Tensor, weight: Tensor, bias: Tensor, real: Tensor, *statistics_and_eps: Any) -> Tensor:
         """Normalise; see `scale_and_shift`."""
-        mean, var, *_, eps = found_and_eps
+        mean, var, *_, eps = statistics_and_eps
         return scale_and_shift(x, mean, var, weight, bias, eps)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         """Keep the features and what is small."""
-        x, weight, _, real, *found, ctx.eps = inputs
-        ctx.save_for_backward(x, weight, real, *found)
+        x, weight, _, real, *statistics, ctx.eps = inputs
+        ctx.save_for_backward(x, weight, real, *statistics)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -164,17 +164,17 @@ class MaskedBatchNorm(nn.Module):
         real = as_bool(x.new_ones(x.shape[:2]) if mask is None else mask).unsqueeze(-1)
         compiling = torch.compiler.is_compiling()  # the compiler writes a gradient of its own, no worse than ours
         with torch.set_grad_enabled(compiling and torch.is_grad_enabled()):
-            found = moments(wide, real, *running)
-        self._update(found)
+            statistics = moments(wide, real, *running)
+        self._update(statistics)
         if compiling:
-            return in_dtype(scale_and_shift(wide, found.mean, found.var, weight, bias, self.eps), x.dtype)
-        return in_dtype(Normalise.apply(wide, weight, bias, real, *found, self.eps), x.dtype)
+            return in_dtype(scale_and_shift(wide, statistics.mean, statistics.var, weight, bias, self.eps), x.dtype)
+        return in_dtype(Normalise.apply(wide, weight, bias, real, *statistics, self.eps), x.dtype)
 
     @torch.no_grad()
-    def _update(self, found: Moments) -> None:
-        for running, new in ((self.running_mean, found.mean), (self.running_var, found.unbiased)):
+    def _update(self, statistics: Moments) -> None:
+        for running, new in ((self.running_mean, statistics.mean), (self.running_var, statistics.unbiased)):
             running.add_(in_dtype(new, running.dtype) - running, alpha=self.momentum)
-        self.num_batches_tracked.add_(found.enough)
+        self.num_batches_tracked.add_(statistics.enough)
 
     def reset_parameters(self) -> None:
         """Start again: scale 1, shift 0, running mean 0, running variance 1, no batch seen."""

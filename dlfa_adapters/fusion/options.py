@@ -107,12 +107,12 @@ def options_of(cls: Any) -> dict[str, Option]:
     if cls in _READ:
         return _READ[cls]
     hints, texts = get_type_hints(cls), described(cls)
-    found = {}
+    options = {}
     for each in fields(cls):
         plain, choices = _plain(hints[each.name])
         default = each.default if each.default_factory is MISSING else each.default_factory()
-        found[each.name] = Option(each.name, plain, choices, default, texts.get(each.name, ""), each.metadata)
-    return _READ.setdefault(cls, found)
+        options[each.name] = Option(each.name, plain, choices, default, texts.get(each.name, ""), each.metadata)
+    return _READ.setdefault(cls, options)
 
 
 _READ: dict[Any, dict[str, Option]] = {}
@@ -123,14 +123,14 @@ def described(cls: Any) -> dict[str, str]:
     part = re.search(r"^ *Attributes:\n((?:[ \t]+\S.*\n?|[ \t]*\n)*)", f"{cls.__doc__ or ''}\n", re.MULTILINE)
     lines = [line for line in (part[1] if part else "").splitlines() if line.strip()]
     least = min((len(line) - len(line.lstrip()) for line in lines), default=0)
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for line in lines:
         if len(line) - len(line.lstrip()) == least:
             name, _, text = line.strip().partition(": ")
-            found[name] = text
+            texts[name] = text
         else:
-            found[name] += f" {line.strip()}"
-    return found
+            texts[name] += f" {line.strip()}"
+    return texts
 
 
 def check_values(cls: Any, values: Mapping[str, Any]) -> None:

@@ -55,8 +55,8 @@ class BiLSTM(nn.Module):
         moved = states.gather(1, order.expand_as(states))
         lengths = real.sum(1).clamp(min=1).cpu()
         packed = pack_padded_sequence(moved, lengths, batch_first=True, enforce_sorted=False)
-        found, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=states.shape[1])
-        return torch.zeros_like(found).scatter(1, order.expand_as(found), found)
+        outputs, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=states.shape[1])
+        return torch.zeros_like(outputs).scatter(1, order.expand_as(outputs), outputs)
 
     def reset_parameters(self) -> None:
         """Draw the weights anew, as torch does: uniform, within one over the root of `hidden`."""
