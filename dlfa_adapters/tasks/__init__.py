@@ -67,8 +67,8 @@ def tagging_task(name: str, labels: Iterable[str], metric: str | None = None) ->
         wanted = [f"{start}-{kind}" if kind else start for kind in types for start in "BI"]
         missing = [label for label in wanted if label not in names]
         names = (*names, *missing) if "O" in names else ("O", *names, *missing)
-    elif metric is None and (found := find_span_tags(dict.fromkeys(names, 1))) is not None:
-        odd = ", ".join(map(repr, found.slips or found.rewritten))
+    elif metric is None and (span_tags := find_span_tags(dict.fromkeys(names, 1))) is not None:
+        odd = ", ".join(map(repr, span_tags.slips or span_tags.rewritten))
         raise ConfigError(
             f"task {name!r}: expected entity tags written O, B-TYPE, I-TYPE, but there are also {odd}; leave these "
             "out, or type metric='accuracy'"

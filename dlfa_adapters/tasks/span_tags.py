@@ -145,10 +145,10 @@ def to_learn(counts: Mapping[str, int]) -> tuple[list[str], str]:
     Returns:
         The labels, and `span_f1` or `accuracy`.
     """
-    found = find_span_tags(counts)
-    if found is None or found.rewritten:  # a reader has rewritten what it could
+    span_tags = find_span_tags(counts)
+    if span_tags is None or span_tags.rewritten:  # a reader has rewritten what it could
         return list(counts), "accuracy"
-    return [tag for tag in counts if tag not in found.slips], "span_f1"
+    return [tag for tag in counts if tag not in span_tags.slips], "span_f1"
 
 
 def span_hint(counts: Mapping[str, int]) -> str | None:
@@ -175,19 +175,19 @@ def span_hint(counts: Mapping[str, int]) -> str | None:
 def how_it_differs(label: str, other: str) -> str:
     """In what a label differs from the one that it looks like: `case`, `blanks`, `separator`, `order`, `digit`."""
     a, b = read_tag(label), read_tag(other)
-    found = []
+    ways = []
     if bare(label) != label or bare(other) != other:
-        found.append("blanks")
+        ways.append("blanks")
     if a is not None and b is not None and (a.kind or b.kind or a.prefix == b.prefix):
-        found += ["digit"] * (a.style.digit != b.style.digit)
-        found += ["type"] * (bool(a.kind) != bool(b.kind))
-        found += ["order"] * (a.style.type_first != b.style.type_first)
-        found += ["separator"] * (a.style.separator != b.style.separator and bool(a.kind) == bool(b.kind))
-        found += ["case"] * (a.style.lower != b.style.lower or (a.kind != b.kind and a.kind.lower() == b.kind.lower()))
+        ways += ["digit"] * (a.style.digit != b.style.digit)
+        ways += ["type"] * (bool(a.kind) != bool(b.kind))
+        ways += ["order"] * (a.style.type_first != b.style.type_first)
+        ways += ["separator"] * (a.style.separator != b.style.separator and bool(a.kind) == bool(b.kind))
+        ways += ["case"] * (a.style.lower != b.style.lower or (a.kind != b.kind and a.kind.lower() == b.kind.lower()))
     else:
-        found += ["case"] * (bare(label) != bare(other) and bare(label).casefold() == bare(other).casefold())
-        found += ["separator"] * (bare(label).casefold() != bare(other).casefold())
-    return " and ".join(found) or "spelling"
+        ways += ["case"] * (bare(label) != bare(other) and bare(label).casefold() == bare(other).casefold())
+        ways += ["separator"] * (bare(label).casefold() != bare(other).casefold())
+    return " and ".join(ways) or "spelling"
 
 
 def _looks_like(tag: str, readings: Mapping[str, TagReading], there: Mapping[str, str]) -> str | None:
