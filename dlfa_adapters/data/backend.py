@@ -90,12 +90,12 @@ def marker_ids(backend: Any) -> frozenset[int]:
 
     For WordPiece there is none: there "▁" is a character like any other.
     """
-    found = set()
+    ids = set()
     for mark, sign in (("▁", "▁"), ("Ġ", '"ByteLevel"')):
         token_id = backend.token_to_id(mark)
         if token_id is not None and any(sign in _states(part) for part in _parts_that_mark(backend)):
-            found.add(token_id)
-    return frozenset(found)
+            ids.add(token_id)
+    return frozenset(ids)
 
 
 def _parts_that_mark(backend: Any) -> Iterator[Any]:

@@ -152,12 +152,12 @@ def _by_cause(problems: Sequence[Problem]) -> list[Problem]:
         if problem.level == "error":
             errors.setdefault(problem.kind, []).append(problem)
     out = [problem for problem in problems if problem.level != "error"]
-    for kind, found in errors.items():
-        if len(found) <= _MOST_OF_A_KIND:
-            out += found
+    for kind, group in errors.items():
+        if len(group) <= _MOST_OF_A_KIND:
+            out += group
             continue
-        out += found[:_SHOWN_OF_A_KIND]
-        rest = found[_SHOWN_OF_A_KIND:]
+        out += group[:_SHOWN_OF_A_KIND]
+        rest = group[_SHOWN_OF_A_KIND:]
         message = f"{len(rest):,} more lines with this cause, up to line {rest[-1].line}; the next: {rest[0].message}"
         out.append(Problem(rest[0].line, "error", kind, message, len(rest)))
     return out

@@ -71,18 +71,18 @@ def _item(value: Any, index: int, notes: Notes, tags: str) -> Sentence | Example
 
 
 def _from_mapping(row: Mapping[str, Any], index: int, notes: Notes, tags: str) -> Sentence | Example:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, each in row.items():
         if (field := FIELD_OF.get(name)) is not None and each is not None:
-            found.setdefault(field, each)
-    own_id, language = "id" in found, found.get("language")
-    id_ = str(found.get("id", index))
+            values.setdefault(field, each)
+    own_id, language = "id" in values, values.get("language")
+    id_ = str(values.get("id", index))
     named = words_key(row)
     if named is not None and isinstance(row.get(tags), list | tuple):
         return _sentence(row[named], row[tags], id_, language, index, notes, own_id)
-    text, second = found.get("text"), found.get("text_pair")
+    text, second = values.get("text"), values.get("text_pair")
     try:
-        label = as_label(found.get("label"))
+        label = as_label(values.get("label"))
     except BadValue as error:
         raise DataError(f"{notes.path}: item {index}: {error}") from error
     if named is None and isinstance(text, str) and label is not None and (second is None or isinstance(second, str)):

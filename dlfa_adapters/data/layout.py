@@ -124,8 +124,8 @@ def find_files(folder: Path, task: str | None, split: str, languages: Iterable[s
     chosen = [file for file in files if file.split == split]
     if not chosen:
         there = ", ".join(sorted({file.split for file in files}))
-        found = f"there are only {there}" if there else "there is no file like test-de.tsv or de/test.tsv"
-        raise DataError(f"{root}: expected files of the split {split!r}, but {found}")
+        available = f"there are only {there}" if there else "there is no file like test-de.tsv or de/test.tsv"
+        raise DataError(f"{root}: expected files of the split {split!r}, but {available}")
     if languages is None:
         return chosen
     by_language: dict[str, list[DataFile]] = {}

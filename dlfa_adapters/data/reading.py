@@ -138,13 +138,13 @@ def sample_file(sample: str, split: str, language: str) -> Path:
     Raises:
         ConfigError: If there is no such sample; the text lists those there are.
     """
-    found = _files(sample, split)
-    if language not in found:
+    files = _files(sample, split)
+    if language not in files:
         raise ConfigError(
             f"There is no {split} sample of {sample} in {language!r}; "
             f"there is {', '.join(sample_languages(sample, split))}."
         )
-    return found[language]
+    return files[language]
 
 
 def sample_languages(sample: str, split: str = "test") -> list[str]:

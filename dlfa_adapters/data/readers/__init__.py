@@ -91,20 +91,20 @@ def read_file(
     if format is None:
         named = not options.keys().isdisjoint(("word_column", "tag_column"))
         lines = [] if is_parquet(path) else read_lines(path, Notes(path, strict=False))
-        found = find_format(path, lines, task, tagging=named)
+        chosen = find_format(path, lines, task, tagging=named)
     else:
-        found = Found(format, "as told")
-    if found.format not in READERS:
+        chosen = Found(format, "as told")
+    if chosen.format not in READERS:
         raise ConfigError(f"expected a format among {', '.join(READERS)}, but got {format!r}")
-    reader = READERS[found.format]
+    reader = READERS[chosen.format]
     takes = inspect.signature(reader).parameters
     if not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in takes.values()):
         for name in options.keys() - takes.keys():
-            raise ConfigError(f"{path}: the format {found.format} has no option {name}; name another with --format")
+            raise ConfigError(f"{path}: the format {chosen.format} has no option {name}; name another with --format")
         if task is not None and "labels" in takes:
             options = {"labels": task.labels, **options}
     read = reader(path, strict=strict, **options)
-    read.why = found.why
+    read.why = chosen.why
     name_odd_labels(read)
     return read
 

@@ -78,31 +78,31 @@ def find_format(path: str | Path, lines: Sequence[str], task: Task | None = None
             return Found(registered)
     kind: KindOfData | None = None if task is None else KINDS[task.kind]
     words = True if tagging else None if kind is None else kind.of_words
-    found = _by_content(Path(path), lines, asked=words is not None)
-    if words is None or (found.format in TAGGING_FORMATS) == words:
+    guess = _by_content(Path(path), lines, known=words is not None)
+    if words is None or (guess.format in TAGGING_FORMATS) == words:
         wanted = _PAIR_FORMATS.get(task.name) if task and task.pair else None
-        if wanted and found.format in ("labelled", "pairs", "xnli", "pawsx") and labels_beside(path) is None:
-            return found if found.format == wanted else Found(wanted, f"for the task {task.name}" if task else "")
-        return found
-    if tagging and not found.sure:
+        if wanted and guess.format in ("labelled", "pairs", "xnli", "pawsx") and labels_beside(path) is None:
+            return guess if guess.format == wanted else Found(wanted, f"for the task {task.name}" if task else "")
+        return guess
+    if tagging and not guess.sure:
         return Found("columns", "as its columns are named")
-    if task is None or kind is None or found.sure or (words and not _holds_labels(path, lines, task)):
+    if task is None or kind is None or guess.sure or (words and not _holds_labels(path, lines, task)):
         what = f"{task.name}, a {task.kind} task" if task else "words with tags, whose columns are named"
         other = next(each.name for each in KINDS.values() if each.of_words != words)
         raise DataError(
-            f"{path}: expected data for {what}, but this is {other} data, format {found.format} ({found.why}); "
+            f"{path}: expected data for {what}, but this is {other} data, format {guess.format} ({guess.why}); "
             "name another with --format (format=) if that is wrong"
         )
     return Found(_PAIR_FORMATS.get(task.name, kind.format), f"for the task {task.name}")
 
 
-def _by_content(path: Path, lines: Sequence[str], asked: bool) -> Found:
+def _by_content(path: Path, lines: Sequence[str], known: bool) -> Found:
     """What content and name say.
 
     Args:
         path: The file.
         lines: Its lines.
-        asked: Whether the kind of data is known, so that a doubt about it is no error.
+        known: Whether the kind of data is known, so that a doubt about it is no error.
     """
     sample = [line for line in lines[:_SAMPLE] if not is_blank(line)]
     separator, width = find_shape(lines)
@@ -111,9 +111,9 @@ def _by_content(path: Path, lines: Sequence[str], asked: bool) -> Found:
     if bare_name(path).suffix == ".conllu":
         if not sample or width in (1, 10):
             return Found("conllu", "by its name")
-        found = _of_rows(path, lines, sample, separator, width, asked)
+        guess = _of_rows(path, lines, sample, separator, width, known)
         says = f"by its content: the name says CoNLL-U, but the rows have {width} columns"
-        return Found(found.format, says, found.sure)
+        return Found(guess.format, says, guess.sure)
     if is_json(path, lines) or is_parquet(path):
         return Found(_of_named_rows(path, lines))
     if labels_beside(path) is not None:
@@ -122,10 +122,10 @@ def _by_content(path: Path, lines: Sequence[str], asked: bool) -> Found:
         return Found("text", "as there is nothing in it", sure=False)
     if is_csv(path, lines):
         return _of_csv(path)
-    return _of_rows(path, lines, sample, separator, width, asked)
+    return _of_rows(path, lines, sample, separator, width, known)
 
 
-def _of_rows(path: Path, lines: Sequence[str], sample: Sequence[str], separator: str, width: int, asked: bool) -> Found:
+def _of_rows(path: Path, lines: Sequence[str], sample: Sequence[str], separator: str, width: int, known: bool) -> Found:
     inner = "\n".join(lines[:_SAMPLE]).strip(" \t\n").split("\n")
     has_blank = any(is_blank(line) for line in inner)
     if width == 1:
@@ -150,10 +150,10 @@ def _of_rows(path: Path, lines: Sequence[str], sample: Sequence[str], separator:
     if has_blank and not textual:
         is_wikiann = width == 2 and has_prefixes(lines)
         return Found("wikiann" if is_wikiann else "columns", "by the blank lines between sentences", sure=False)
-    return _of_texts(path, lines, rows, width, asked)
+    return _of_texts(path, lines, rows, width, known)
 
 
-def _of_texts(path: Path, lines: Sequence[str], rows: Sequence[Sequence[str]], width: int, asked: bool) -> Found:
+def _of_texts(path: Path, lines: Sequence[str], rows: Sequence[Sequence[str]], width: int, known: bool) -> Found:
     """Rows of texts without a header: pairs, or texts with labels."""
     pair_format = next((name for name in _PAIR_FORMATS if name in path.parent.name.lower()), None)
     if width == 2 and pair_format:
@@ -166,7 +166,7 @@ def _of_texts(path: Path, lines: Sequence[str], rows: Sequence[Sequence[str]], w
     side, share, text_like = label_side([line.split("\t") for line in lines])
     if share > 0.8:
         return Found("pairs", "two columns that hardly repeat", sure=False)
-    if share <= 0.5 or text_like or asked:
+    if share <= 0.5 or text_like or known:
         return Found("labelled", f"column {side + 1} repeats, as labels do", sure=False)
     raise DataError(
         f"{path}: two columns, of which the {('first', 'second')[side]} repeats a little: texts with labels, or pairs "

@@ -48,8 +48,8 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str | None:
     """
     sentences = list(sequences)
     counts = Counter(chain.from_iterable(sentences))
-    found = find_span_tags(counts)
-    if found is None or found.rewritten:
+    span_tags = find_span_tags(counts)
+    if span_tags is None or span_tags.rewritten:
         return None
     kinds = {tag: _kind(tag) for tag in counts}
     prefixes: set[str] = set()
@@ -90,14 +90,14 @@ def converted_to_iob2(tags: Sequence[str], scheme: str | None) -> list[str]:
 
 def orphans(tags: Sequence[str]) -> list[int]:
     """Positions of every I- that continues nothing: after O, at the start, or after an entity of another type."""
-    found = []
+    positions = []
     last: str | None = None
     for index, tag in enumerate(tags):
         kind = _kind(tag)
         if kind is not None and tag[0] == "I" and kind != last:
-            found.append(index)
+            positions.append(index)
         last = kind
-    return found
+    return positions
 
 
 def repair(tags: Sequence[str]) -> tuple[list[str], int]:

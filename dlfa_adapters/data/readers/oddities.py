@@ -28,13 +28,13 @@ def find_oddities(items: Sequence[Sentence | Example], scheme: str | None) -> li
     Returns:
         At most one warning of each kind.
     """
-    found: dict[str, list[tuple[int, str]]] = {}
+    by_kind: dict[str, list[tuple[int, str]]] = {}
     for item in items:
         for kind, line, what in _of_sentence(item, scheme) if isinstance(item, Sentence) else _of_example(item):
-            found.setdefault(kind, []).append((line, what))
+            by_kind.setdefault(kind, []).append((line, what))
     for kind, line, what in _duplicates(items):
-        found.setdefault(kind, []).append((line, what))
-    return [_summary(kind, places) for kind, places in found.items()]
+        by_kind.setdefault(kind, []).append((line, what))
+    return [_summary(kind, places) for kind, places in by_kind.items()]
 
 
 _MEANINGS: dict[str, str] = {

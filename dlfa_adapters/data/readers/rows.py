@@ -25,12 +25,12 @@ class Block:
 
     def tags(self, column: int, notes: Notes) -> list[str]:
         """One column without blanks around its tags, counted, and with an error for every row where it is empty."""
-        found = [row[column] for row in self.rows]
-        short = {tag: bare(tag) for tag in set(found)}
+        raw = [row[column] for row in self.rows]
+        short = {tag: bare(tag) for tag in set(raw)}
         if all(tag == cut and cut.strip() for tag, cut in short.items()):  # as nearly everywhere
-            return found
-        tags = [short[tag] for tag in found]
-        for line, tag, cut in zip(self.lines, found, tags, strict=True):
+            return raw
+        tags = [short[tag] for tag in raw]
+        for line, tag, cut in zip(self.lines, raw, tags, strict=True):
             if cut and tag != cut:
                 notes.collect("blank_beside_tag", line, tag)
         if not all(map(str.strip, tags)):
@@ -148,10 +148,10 @@ def finish_tagging(read: Read[Sentence], scheme: str | None) -> Read[Sentence]:
         The same object.
     """
     notes = Notes(read.path, strict=False, problems=read.problems)
-    found = None if scheme else find_span_tags(Counter(tag for item in read.items for tag in item.tags or ()))
-    if found is not None and found.rewritten:
-        changed = _rewrite(read.items, lambda tags: [found.rewritten.get(tag, tag) for tag in tags])
-        pairs = list(found.rewritten.items())
+    span_tags = None if scheme else find_span_tags(Counter(tag for item in read.items for tag in item.tags or ()))
+    if span_tags is not None and span_tags.rewritten:
+        changed = _rewrite(read.items, lambda tags: [span_tags.rewritten.get(tag, tag) for tag in tags])
+        pairs = list(span_tags.rewritten.items())
         how = ", ".join(f"{shown(old)} as {shown(new)}" for old, new in pairs[:3]) + (", ..." if len(pairs) > 3 else "")
         notes.warn(None, "notation", f"{changed} tags are in another notation than B-TYPE and were read so: {how}")
     read.scheme = scheme or detect_scheme(item.tags for item in read.items if item.tags)

@@ -54,13 +54,13 @@ def read_spans(path: str | Path, *, strict: bool = True) -> Read[Sentence]:
     notes = Notes(path, strict)
     items: list[Sentence] = []
     for line, row in parquet_rows(path) if is_parquet(path) else json_rows(read_lines(path, notes), notes):
-        text, found = _text_of(row), _spans_of(row)
+        text, spans = _text_of(row), _spans_of(row)
         language = row.get("language") if isinstance(row.get("language"), str) else None
         own = row.get("id") if isinstance(row.get("id"), str | int) else None
         try:
-            if text is None or found is None:
+            if text is None or spans is None:
                 raise BadValue("expected a text and a list of spans under label, labels, entities or spans")
-            words, tags, cut = to_words(text, [_span(each, text) for each in found], language)
+            words, tags, cut = to_words(text, [_span(each, text) for each in spans], language)
         except BadValue as error:
             notes.error(line, "value", str(error))
             notes.drop("bad_row")
@@ -95,9 +95,9 @@ def to_words(
         if start < end:
             raise BadValue(f"expected spans one after the other, but {label} and {other} overlap at character {start}")
     edges = sorted({place for start, end, _ in ordered for place in (start, end)})
-    whole = split_words(text, language)
+    uncut = split_words(text, language)
     words, tags, cut = [], [], []
-    for word, (start, end) in zip(whole, word_offsets(text, whole), strict=True):
+    for word, (start, end) in zip(uncut, word_offsets(text, uncut), strict=True):
         inside = [place for place in edges if start < place < end]
         cut += [word] if inside else []
         for first, last in zip([start, *inside], [*inside, end], strict=True):

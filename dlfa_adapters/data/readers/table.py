@@ -44,11 +44,11 @@ def header_fields(cells: Sequence[str]) -> dict[str, int] | None:
 
     A header names a text and at least one more field, so a first row of data is never taken for one.
     """
-    found: dict[str, int] = {}
+    columns: dict[str, int] = {}
     for column, cell in enumerate(cells):
         if (field := FIELD_OF.get(cell.strip().lower())) is not None:
-            found.setdefault(field, column)
-    return found if "text" in found and len(found) > 1 else None
+            columns.setdefault(field, column)
+    return columns if "text" in columns and len(columns) > 1 else None
 
 
 Orders = Mapping[int, Sequence[str]] | Callable[[Sequence[Sequence[str]]], Mapping[int, Sequence[str]]]
@@ -126,20 +126,20 @@ def _named(rows: Iterable[RowOfLine], notes: Notes, required: Sequence[str]) -> 
     """Records from rows of named values."""
     records: list[Record] = []
     for number, row in rows:
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, value in row.items():
             if (field := FIELD_OF.get(name)) is not None and value is not None:
-                found.setdefault(field, value)
+                values.setdefault(field, value)
         has_label = any(FIELD_OF.get(name) == "label" for name in row)  # the key, though it may hold none
-        missing = [field for field in required if field not in found and not (field == "label" and has_label)]
+        missing = [field for field in required if field not in values and not (field == "label" and has_label)]
         if missing:
             names = ", ".join(FIELD_NAMES[missing[0]])
             notes.error(number, "columns", f"expected a key with one of the names {names}, but there is none")
             notes.drop("bad_row")
             continue
         try:
-            label = as_label(found.pop("label", None))
-            fields = {name: as_text(value) for name, value in found.items()}
+            label = as_label(values.pop("label", None))
+            fields = {name: as_text(value) for name, value in values.items()}
         except BadValue as error:
             notes.error(number, "value", str(error))
             notes.drop("bad_row")
