@@ -187,10 +187,10 @@ def package_file(distribution: str, member: str, sha256: str) -> Path:
         raise MissingExtraError(
             f"The installed package {distribution} has no file {member}; type: {_INSTALL} --force-reinstall"
         )
-    found = sha256_of(path)
-    if found != sha256:
+    actual = sha256_of(path)
+    if actual != sha256:
         raise DataError(
-            f"{path.name} of the package {distribution} should have sha256 {sha256}, it has {found}; "
+            f"{path.name} of the package {distribution} should have sha256 {sha256}, it has {actual}; "
             f"type: {_INSTALL} --force-reinstall"
         )
     return path

@@ -59,9 +59,9 @@ def load_encoder(name: str = OFFLINE) -> Encoder:
         MissingExtraError: If `offline` is asked for and the extra `demo` is not installed.
     """
     if name == OFFLINE:
-        found = find_offline_encoder()
-        model, tokenizer = load_found(found)
-        return Encoder(name, found.origin, model, tokenizer)
+        source = find_offline_encoder()
+        model, tokenizer = load_found(source)
+        return Encoder(name, source.origin, model, tokenizer)
     local = only_cached(name)
     try:  # fix_mistral_regex: Transformers takes every tokenizer in a folder for Mistral's, and would warn of a mistake
         tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=local, fix_mistral_regex=False)

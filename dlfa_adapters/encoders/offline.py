@@ -196,7 +196,7 @@ def _write(file: E5File, tokenizer_json: Path, folder: Path) -> None:
     config.save_pretrained(folder)
     save_file(file.state_dict(), str(folder / "model.safetensors"), metadata={"format": "pt"})
     tokenizer = XLMRobertaTokenizerFast(tokenizer_file=str(tokenizer_json), model_max_length=512)
-    found = {piece: tokenizer.convert_tokens_to_ids(piece) for piece in _SPECIALS}
-    if found != _SPECIALS:
-        raise DataError(f"Expected the special pieces {_SPECIALS} in tokenizer.json, found {found}.")
+    ids = {piece: tokenizer.convert_tokens_to_ids(piece) for piece in _SPECIALS}
+    if ids != _SPECIALS:
+        raise DataError(f"Expected the special pieces {_SPECIALS} in tokenizer.json, found {ids}.")
     tokenizer.save_pretrained(folder)

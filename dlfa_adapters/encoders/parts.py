@@ -26,13 +26,13 @@ def blocks_of(model: Any) -> "list[nn.Module]":
         ConfigError: If blocks share their weights (ALBERT), so that there is no block by itself.
     """
     encoder = model.base_model
-    found = [block for _, block in encoder.iter_layers()]
-    if len(found) != encoder.config.num_hidden_layers:
+    blocks = [block for _, block in encoder.iter_layers()]
+    if len(blocks) != encoder.config.num_hidden_layers:
         raise ConfigError(
-            f"The {encoder.config.num_hidden_layers} blocks of {encoder.config.model_type} share {len(found)} sets of "
+            f"The {encoder.config.num_hidden_layers} blocks of {encoder.config.model_type} share {len(blocks)} sets of "
             "weights, so none can be frozen or left out by itself; type --tuning full, lora or bottleneck for all."
         )
-    return found
+    return blocks
 
 
 def embeddings_of(model: Any) -> "Iterator[nn.Module]":

@@ -30,15 +30,15 @@ def encoder_class(config: Any) -> type[Any]:
         UnsupportedModelError: If there is none.
     """
     if type(config) in MODEL_FOR_TEXT_ENCODING_MAPPING:
-        found = MODEL_FOR_TEXT_ENCODING_MAPPING[type(config)]
+        entry = MODEL_FOR_TEXT_ENCODING_MAPPING[type(config)]
     elif type(config) in MODEL_MAPPING and not config.is_encoder_decoder:
-        found = MODEL_MAPPING[type(config)]
+        entry = MODEL_MAPPING[type(config)]
     else:
         raise UnsupportedModelError(
             f"Transformers has no class for the encoder alone of {config.model_type!r}; give a text encoder such as "
             "bert-base-multilingual-cased, xlm-roberta-base or google/mt5-base."
         )
-    return found[0] if isinstance(found, tuple) else found
+    return entry[0] if isinstance(entry, tuple) else entry
 
 
 def build_encoder(config: Any) -> Any:
@@ -180,6 +180,6 @@ def _not_found(name: str | os.PathLike[str], error: Exception) -> ConfigError:
 
 def _not_about_the_pooler(record: logging.LogRecord) -> bool:
     """Whether Transformers says something else than that it leaves out the pooler, which nothing here reads."""
-    _, said, names = record.getMessage().partition(" were not used when initializing ")
+    _, phrase, names = record.getMessage().partition(" were not used when initializing ")
     unused = re.findall(r"'([^']+)'", names.partition("]")[0])
-    return not (said and unused and all(name.split(".")[0] == "pooler" for name in unused))
+    return not (phrase and unused and all(name.split(".")[0] == "pooler" for name in unused))
