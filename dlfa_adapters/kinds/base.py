@@ -204,7 +204,7 @@ class Kind(KindOfData):
 
     def are_right(self, gold: Sequence[Any], predicted: Sequence[Any]) -> list[bool]:
         """Whether each item is right altogether."""
-        return [right == said for right, said in zip(gold, predicted, strict=True)]
+        return [right == guess for right, guess in zip(gold, predicted, strict=True)]
 
     def is_telling(self, input: Any, gold: Any, predicted: Any) -> bool:
         """Whether an item is worth a look on a page."""

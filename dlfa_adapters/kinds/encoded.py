@@ -181,11 +181,11 @@ class Predictor(ABC):
         on_progress: Callable[[int], None] | None = None,
     ) -> list[Any]:
         """The predictions of inputs that `encode` made rows of, in their order."""
-        found = [
+        batches = [
             (rows, encoded.best(rows, logits))
             for rows, logits in batch_logits(self.model, encoded, self.tokenizer.pad_token_id, max_tokens, on_progress)
         ]
-        return encoded.collect(found)
+        return encoded.collect(batches)
 
     def answer(self, inputs: Sequence[Any], on_progress: Callable[[int], None] | None = None) -> tuple[list[Any], Any]:
         """The predictions of inputs, and what the tokenizer did to them; safe in several threads at once."""

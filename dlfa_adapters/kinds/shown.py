@@ -112,14 +112,14 @@ def confusion(pairs: Mapping[str, Counter[tuple[str, str]]], whole: Sequence[str
         often.update({label: times for label in pair})
     named = [*(x for x in labels if often[x]), *sorted(set(often) - set(labels))]
     if len(named) > MOST_LABELS:
-        kept = {label for label, _ in often.most_common(MOST_LABELS - 1)}
-        named = [*(label for label in named if label in kept), OTHERS]
+        frequent = {label for label, _ in often.most_common(MOST_LABELS - 1)}
+        named = [*(label for label in named if label in frequent), OTHERS]
     place = {label: i for i, label in enumerate(named)}
     counts = [[0] * len(named) for _ in named]
     for (gold, predicted), times in added.items():
         counts[place.get(gold, len(named) - 1)][place.get(predicted, len(named) - 1)] += times
     shares = [[times / max(1, sum(row)) for times in row] for row in counts]
-    return Confusion(named, counts, shares, {language: _most_frequent(found) for language, found in pairs.items()})
+    return Confusion(named, counts, shares, {language: _most_frequent(each) for language, each in pairs.items()})
 
 
 def _most_frequent(pairs: Counter[tuple[str, str]]) -> list[tuple[str, str, int]]:

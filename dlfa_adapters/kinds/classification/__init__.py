@@ -57,7 +57,7 @@ class Classification(Kind):
         self, rows: list[tuple[str, Any]], task: Task | None, split: str, notes: Notes
     ) -> tuple[list[tuple[str, Any]], Counter[str]]:
         """Without pairs that are none in `train`; labels are given the task's spelling."""
-        kept = []
+        labelled = []
         for language, item in rows:
             if split == "train" and item.flaw is not None:
                 notes.drop(item.flaw)
@@ -69,9 +69,9 @@ class Classification(Kind):
                 )
                 raise DataError(f"{notes.path}: expected a label for every example, but {item.id!r} has none{hint}")
             else:
-                kept.append((language, item))
-        _respell([item for _, item in kept], task, notes)
-        return kept, Counter(item.label for _, item in kept)
+                labelled.append((language, item))
+        _respell([item for _, item in labelled], task, notes)
+        return labelled, Counter(item.label for _, item in labelled)
 
     def columns(self, items: Sequence[Any]) -> dict[str, list[Any]]:
         """See `features`."""

@@ -139,9 +139,9 @@ class Classifier(Predictor):
         encoded = self._texts(texts, text_pairs)
         self.counts = encoded.counts
         pad = self.tokenizer.pad_token_id
-        found = list(batch_logits(self.model, encoded, pad, max_tokens, on_progress))
+        batches = list(batch_logits(self.model, encoded, pad, max_tokens, on_progress))
         logits = torch.empty(len(encoded.items), len(self.labels))
-        for batch, part in found:
+        for batch, part in batches:
             logits[batch] = part.float().cpu()
         return logits.softmax(-1)
 
@@ -182,9 +182,9 @@ def answers(
 ) -> list[dict[str, Any]]:
     """The most probable label of each text or pair, and the probability of every label."""
     texts, text_pairs = columns_of(inputs)
-    found = classifier.probabilities(texts, text_pairs, on_progress=on_progress)
+    scores = classifier.probabilities(texts, text_pairs, on_progress=on_progress)
     rows = []
-    for i, (best, probabilities) in enumerate(zip(found.argmax(-1).tolist(), found.tolist(), strict=True)):
+    for i, (best, probabilities) in enumerate(zip(scores.argmax(-1).tolist(), scores.tolist(), strict=True)):
         label = classifier.labels[best]
         by_label = dict(zip(classifier.labels, (round(p, 6) for p in probabilities), strict=True))
         pair = {} if text_pairs is None else {"text_pair": text_pairs[i]}

@@ -43,7 +43,7 @@ class Spans(Tagging):
     def are_right(self, gold: Sequence[Any], predicted: Sequence[Any]) -> list[bool]:
         """Whether all spans of a sentence are right; an I- for a B- may leave them the same."""
         rows = zip(gold, predicted, strict=True)
-        return [set(lenient_spans(right)) == set(lenient_spans(said)) for right, said in rows]
+        return [set(lenient_spans(right)) == set(lenient_spans(guess)) for right, guess in rows]
 
     def lines(self, input: Any, gold: Any, predicted: Any, language: str) -> Any:
         """See `tagger.span_lines`."""

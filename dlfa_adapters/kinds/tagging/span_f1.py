@@ -122,8 +122,8 @@ def _scores(predictions: Tags, references: Tags, spans: Callable[[Sequence[str]]
     names: tuple[list[str], list[str], list[str]] = ([], [], [])
     for tags, gold_tags in zip(predictions, references, strict=True):
         predicted, gold = set(spans(tags)), set(spans(gold_tags))
-        for found, kept in zip((predicted & gold, predicted, gold), names, strict=True):
-            kept.extend(span_type for span_type, _, _ in found)
+        for group, types in zip((predicted & gold, predicted, gold), names, strict=True):
+            types.extend(span_type for span_type, _, _ in group)
     per_type = table(*names)
     correct, predicted_total, support = map(len, names)
     return {**prf(correct, predicted_total, support), "macro_f1": mean_f1(per_type), "per_type": per_type}

@@ -127,20 +127,20 @@ def span_lines(words: Sequence[str], gold: Sequence[str], predicted: Sequence[st
         predicted: The model's.
         language: Code of the language.
     """
-    right, said = lenient_spans(gold), lenient_spans(predicted)
-    if set(right) == set(said):
+    right, guess = lenient_spans(gold), lenient_spans(predicted)
+    if set(right) == set(guess):
         return [_span_line("", words, right, right, language)]
     return [
-        _span_line("gold", words, right, said, language),
-        _span_line("model", words, said, right, language),
+        _span_line("gold", words, right, guess, language),
+        _span_line("model", words, guess, right, language),
     ]
 
 
 def tag_line(words: Sequence[str], gold: Sequence[str], predicted: Sequence[str], language: str) -> ShownLine:
     """Words with the model's tags, and the gold tag where it is another one."""
     segments = [
-        Segment(word, kind=said, right=said == right, other="" if said == right else right)
-        for word, right, said in zip(words[:MOST_WORDS], gold, predicted, strict=False)
+        Segment(word, kind=guess, right=guess == right, other="" if guess == right else right)
+        for word, right, guess in zip(words[:MOST_WORDS], gold, predicted, strict=False)
     ]
     return ShownLine("", segments, direction(join_words(words, language)), max(0, len(words) - MOST_WORDS))
 
@@ -157,13 +157,13 @@ def type_table(languages: Sequence[Any], details: Mapping[str, Any]) -> TypeTabl
         references=[tags for language in languages for tags in language.gold],
     )
     by_language = {name: its["span_f1_lenient"]["lenient"]["per_type"] for name, its in details.items()}
-    types = sorted({name for found in by_language.values() for name in found})
+    types = sorted({name for per_type in by_language.values() for name in per_type})
     return TypeTable(
         types,
         result["lenient"]["per_type"],
         {
-            language: [found[name]["f1"] if name in found else None for name in types]
-            for language, found in by_language.items()
+            language: [per_type[name]["f1"] if name in per_type else None for name in types]
+            for language, per_type in by_language.items()
         },
     )
 
