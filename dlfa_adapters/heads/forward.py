@@ -90,17 +90,17 @@ def asking_for_states(forward: Callable[..., Any]) -> Callable[..., Any]:
             return forward(self, *args, **kwargs)
         check_composition(adapter_setup(self), self.adapters_config, self.config)
         check_tasks(adapter_setup(self), given)
-        asked, as_dict = given.get("output_hidden_states"), given.get("return_dict")
-        asked = self.config.output_hidden_states if asked is None else asked
+        requested, as_dict = given.get("output_hidden_states"), given.get("return_dict")
+        requested = self.config.output_hidden_states if requested is None else requested
         as_dict = self.config.use_return_dict if as_dict is None else as_dict
         needed = any(is_dlfa_head(head) and head.needs_hidden_states for head in heads)
         # Always as a ModelOutput inside: with tuples upstream's DeBERTa drops the hidden states.
-        given.update(output_hidden_states=asked or needed, return_dict=True)
+        given.update(output_hidden_states=requested or needed, return_dict=True)
         shape = token_shape(given)
         check_mask(given.get("attention_mask"), shape)
         given[INPUT_ROWS] = None if shape is None else shape[:-1].numel()  # sentences, or sentences times choices
         output = forward(self, **given)
-        if not asked:
+        if not requested:
             output = without_states(output)
         return output if as_dict else _as_tuple(output)
 
@@ -118,10 +118,10 @@ def without_states(output: Any) -> Any:
     """The output without hidden states, those of nested outputs of several heads included."""
     if not isinstance(output, ModelOutput):
         return output
-    kept = {key: value for key, value in output.items() if key != "hidden_states"}
+    rest = {key: value for key, value in output.items() if key != "hidden_states"}
     if isinstance(output, MultiHeadOutput):
-        kept["head_outputs"] = [without_states(head_output) for head_output in output.head_outputs]
-    return _rebuild(output, kept)
+        rest["head_outputs"] = [without_states(head_output) for head_output in output.head_outputs]
+    return _rebuild(output, rest)
 
 
 def _as_tuple(output: ModelOutput) -> Any:

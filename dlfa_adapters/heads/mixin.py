@@ -83,14 +83,14 @@ def _check_variances(heads: list[Any], weights: list[float], normalize: bool) ->
 @contextmanager
 def _as_of_one_place(heads: list[Any]) -> Iterator[None]:
     """For a while, the configurations of DLFA heads say that they came from where the first did."""
-    kept = [head.config for head in heads]
+    configs = [head.config for head in heads]
     try:
         for head in heads[1:]:
             if is_dlfa_head(head) and is_dlfa_head(heads[0]):
-                head.config = {**head.config, **{key: kept[0].get(key) for key in _WHERE_IT_CAME_FROM}}
+                head.config = {**head.config, **{key: configs[0].get(key) for key in _WHERE_IT_CAME_FROM}}
         yield
     finally:
-        for head, config in zip(heads, kept, strict=True):
+        for head, config in zip(heads, configs, strict=True):
             head.config = config
 
 

@@ -139,13 +139,13 @@ def _methods(adapters_config: Any, name: str) -> list[Any]:
 
 
 def _layout(methods: list[Any]) -> list[tuple[Any, ...]]:
-    found = [
+    layout = [
         (type_.__name__, *(str(getattr(m, option)) for option in options))
         for m in methods
         for type_, options in _LAYOUT.items()
         if isinstance(m, type_)
     ]
-    return sorted(found)
+    return sorted(layout)
 
 
 def _in_order(node: Any) -> list[str]:

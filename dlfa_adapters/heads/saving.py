@@ -215,11 +215,11 @@ def _under_no_name(model: Any, adapter: str, missing: list[str]) -> list[str]:
     needs one of them.
     """
     belongs = AdapterLoader(model).filter_func(adapter)
-    kept: list[str] = []
+    absent: list[str] = []
     for root in (model, model.base_model):  # names in a file of a bare encoder begin below it
         tensors = {name: id(tensor) for name, tensor in root.named_parameters(remove_duplicate=False) if belongs(name)}
         here = [name for name in missing if name in tensors]
         loaded = {tensor for name, tensor in tensors.items() if name not in here}
-        kept += [name for name in here if tensors[name] not in loaded]
+        absent += [name for name in here if tensors[name] not in loaded]
         missing = [name for name in missing if name not in tensors]
-    return kept + missing
+    return absent + missing

@@ -152,7 +152,7 @@ def folder_name(name: str) -> str:
     `en/wiki@ukp` becomes `en%2Fwiki@ukp`. A comma is encoded too: `AdapterTrainer` takes a folder with one for an
     AdapterFusion layer.
     """
-    encoded = re.sub(r'[/\\%,:*?"<>|\x00-\x1f]', lambda found: f"%{ord(found.group()):02X}", name)
+    encoded = re.sub(r'[/\\%,:*?"<>|\x00-\x1f]', lambda match: f"%{ord(match.group()):02X}", name)
     return encoded if encoded.strip(".") else encoded.replace(".", "%2E")
 
 
