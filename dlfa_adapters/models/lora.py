@@ -200,15 +200,15 @@ def _encoder(encoder: Any, config: DLFAConfig, loading: dict[str, Any], folder: 
         raise RunError(f"{folder} does not say which encoder it is for; type load_lora(folder, encoder=...).")
     if isinstance(encoder, (str, os.PathLike)):
         return read_encoder(os.fspath(encoder), config.encoder_config, **loading)
-    found = plain_encoder(encoder)
+    plain = plain_encoder(encoder)
     expected = config.encoder_config
-    sizes = [(c.model_type, c.num_hidden_layers, c.hidden_size) for c in (expected, found.config)]
+    sizes = [(c.model_type, c.num_hidden_layers, c.hidden_size) for c in (expected, plain.config)]
     if sizes[0] != sizes[1]:
         raise RunError(
             f"{folder} is for a {sizes[0][0]} encoder with {sizes[0][1]} layers of width {sizes[0][2]}, but a "
             f"{sizes[1][0]} encoder with {sizes[1][1]} layers of width {sizes[1][2]} was given."
         )
-    return found
+    return plain
 
 
 def _targets(encoder: nn.Module, target_modules: str | list[str] | None) -> list[str]:
@@ -217,11 +217,11 @@ def _targets(encoder: nn.Module, target_modules: str | list[str] | None) -> list
     if target_modules == "all-linear":
         return sorted(linear)
     wanted = [target_modules] if isinstance(target_modules, str) else target_modules or _QUERY_AND_VALUE
-    found = [name for name in wanted if name in linear]
-    if not found or (target_modules is not None and len(found) < len(wanted)):
-        missing = ", ".join(name for name in wanted if name not in found)
+    present = [name for name in wanted if name in linear]
+    if not present or (target_modules is not None and len(present) < len(wanted)):
+        missing = ", ".join(name for name in wanted if name not in present)
         raise ConfigError(
             f"The encoder has no linear maps called {missing}; target_modules can be {', '.join(sorted(linear))}, or "
             "'all-linear'."
         )
-    return found
+    return present

@@ -85,16 +85,16 @@ class WordPipeline(TokenClassificationPipeline):
         ignored = ["O"] if ignore_labels is None else ignore_labels
         text, spans = all_outputs[0]["text"], all_outputs[0]["spans"]
         scores = dict(pair for output in all_outputs for pair in self._scores(output))
-        found: list[dict[str, Any]] = []
+        words: list[dict[str, Any]] = []
         for word, (start, end) in enumerate(spans):
             best = int(scores[word].argmax())
             label, score = self.model.config.id2label[best], float(scores[word][best])
-            found.append({"entity": label, "score": score, "index": word + 1, "start": start, "end": end, "word": ""})
+            words.append({"entity": label, "score": score, "index": word + 1, "start": start, "end": end, "word": ""})
         if aggregation_strategy != AggregationStrategy.NONE:
-            found = self.group_entities(found)
-        for entity in found:
+            words = self.group_entities(words)
+        for entity in words:
             entity |= {"score": float(entity["score"]), "word": text[entity["start"] : entity["end"]]}
-        return [entity for entity in found if entity.get("entity", entity.get("entity_group")) not in ignored]
+        return [entity for entity in words if entity.get("entity", entity.get("entity_group")) not in ignored]
 
     def _scores(self, output: dict[str, Any]) -> Iterator[tuple[int, Tensor]]:
         """The words of a window with the probabilities of their labels."""
