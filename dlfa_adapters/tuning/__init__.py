@@ -42,15 +42,15 @@ def get_tuning(tuning: str, leave_out: Sequence[int] | None = None) -> Tuning:
         close = difflib.get_close_matches(name, TUNINGS, 1)
         hint = f"; did you mean {close[0]!r}?" if close else "."
         raise ConfigError(f"There is no tuning {name!r}; there are {', '.join(TUNINGS)}{hint}")
-    found = TUNINGS[name](argument if colon else None)
-    if leave_out and not found.adds:
+    method = TUNINGS[name](argument if colon else None)
+    if leave_out and not method.adds:
         able = ", ".join(other for other, each in TUNINGS.items() if each.adds)
         raise ConfigError(
-            f"--leave-out names blocks without LoRA or adapters, and --tuning {found} adds none to any; leave it out, "
+            f"--leave-out names blocks without LoRA or adapters, and --tuning {method} adds none to any; leave it out, "
             f"or type one of {able}."
         )
-    found.leave_out = tuple(leave_out or ())
-    return found
+    method.leave_out = tuple(leave_out or ())
+    return method
 
 
 def default_tuning() -> str:

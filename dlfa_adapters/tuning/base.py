@@ -147,9 +147,9 @@ def freeze_unused(model: Any, head_name: str) -> None:
     freeze(pooler_of(model))
     encoder = model.base_model
     highest = max(model.heads[head_name].indices)
-    found = [block for _, block in encoder.iter_layers()]
-    if len(found) == encoder.config.num_hidden_layers:  # not where blocks share their weights
-        for block in found[highest:]:
+    blocks = [block for _, block in encoder.iter_layers()]
+    if len(blocks) == encoder.config.num_hidden_layers:  # not where blocks share their weights
+        for block in blocks[highest:]:
             freeze(block)
 
 

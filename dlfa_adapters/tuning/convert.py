@@ -128,7 +128,7 @@ def _head(model: Any, head_name: str) -> DLFAHead:
     heads = getattr(model, "heads", {})
     head = heads[head_name] if head_name in heads else None
     if not isinstance(head, DLFAHead):
-        names = ", ".join(name for name, found in heads.items() if isinstance(found, DLFAHead)) or "none"
+        names = ", ".join(name for name, other in heads.items() if isinstance(other, DLFAHead)) or "none"
         raise ConfigError(f"This model has no DLFA head {head_name!r}; it has {names}.")
     return head
 
@@ -154,12 +154,12 @@ def _adapter_model(model: DLFAPreTrainedModel) -> Any:
     register()
     encoder = model.encoder
     try:
-        found = AutoAdapterModel.from_config(copy.deepcopy(encoder.config))
+        candidate = AutoAdapterModel.from_config(copy.deepcopy(encoder.config))
     except ValueError:
-        found = None
-    if not isinstance(found, DLFAHeadsMixin):
+        candidate = None
+    if not isinstance(candidate, DLFAHeadsMixin):
         raise UnsupportedModelError(f"There is no class of adapters for DLFA heads on {encoder.config.model_type!r}.")
-    adapter_model: Any = found
+    adapter_model: Any = candidate
     state = encoder.state_dict()
     _, unexpected = adapter_model.base_model.load_state_dict(state, strict=False)
     if unexpected:
