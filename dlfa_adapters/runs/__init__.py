@@ -76,15 +76,15 @@ def write_run(
         if record == RUN_RECORD:
             _write_json(draft / "config.json", {"model_type": RUN_MODEL_TYPE})
         files = {path.relative_to(draft).as_posix(): path for path in sorted(draft.rglob("*")) if path.is_file()}
-        whole = {
+        content = {
             "format": FORMAT,
             **config,  # read after `write_files`, which may add to it
             "versions": versions(),
             "files": {name: sha256_of(path) for name, path in files.items()},
         }
-        _write_json(draft / record, whole)
+        _write_json(draft / record, content)
         put_in_place(draft, folder, record, lambda earlier: files_of(earlier, record))
-    return Run(folder, whole)
+    return Run(folder, content)
 
 
 def move_run(run: Path, folder: Path) -> None:
@@ -102,8 +102,8 @@ def remove_run(folder: Path) -> None:
 def files_of(folder: Path, record: str = RUN_RECORD) -> Ours:
     """Which files in a run folder are the run's, by its record; none where that cannot be read."""
     try:
-        told = json.loads((folder / record).read_text("utf-8"))
-        names = {record, *told["files"]} if isinstance(told["format"], int) else set()
+        content = json.loads((folder / record).read_text("utf-8"))
+        names = {record, *content["files"]} if isinstance(content["format"], int) else set()
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         names = set()
     return names.__contains__
