@@ -31,8 +31,8 @@ def write_beside(file: Path, tokenizer: Any, about: Mapping[str, Any]) -> None:
         about: What a user of the model must know.
     """
     ids = {name: getattr(tokenizer, f"{name}_token_id", None) for name in _SPECIAL}
-    whole = {"format": FORMAT, **about, "special_ids": {name: id_ for name, id_ in ids.items() if id_ is not None}}
-    file.with_suffix(".json").write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    record = {"format": FORMAT, **about, "special_ids": {name: id_ for name, id_ in ids.items() if id_ is not None}}
+    file.with_suffix(".json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
     (file.parent / "tokenizer.json").write_text(tokenizer_json(tokenizer), "utf-8")
     package = file.parent / PACKAGE
     package.mkdir(exist_ok=True)
