@@ -180,14 +180,14 @@ def only_cached(name: str) -> bool:
     """Whether a name on the hub can be found in the cache alone: what `local_files_only` of `from_pretrained` takes.
 
     Args:
-        name: A name on the hub, or a folder, for which nothing is asked.
+        name: A name on the hub, or a folder, for which there is no request.
     """
     return not Path(name).exists() and not hub_answers()
 
 
 @cache
 def hub_answers() -> bool:
-    """Whether the hub answers; with HF_HUB_OFFLINE it is not asked. The answer holds for this process."""
+    """Whether the hub answers; with HF_HUB_OFFLINE there is no request. The answer holds for this process."""
     if constants.HF_HUB_OFFLINE:
         return False
     answered = []

@@ -173,7 +173,7 @@ def write_whole(path: Path, needs: int | None = None) -> Iterator[Path]:
 
 
 def write_json(path: Path, content: Mapping[str, Any], *, allow_nan: bool = True) -> None:
-    """Write a JSON file that is whole or not there."""
+    """Write a JSON file that is complete or not there."""
     with write_whole(path) as draft:
         draft.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=allow_nan) + "\n", "utf-8")
 
@@ -187,7 +187,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that a user has named: whole, or not at all.
+    """Write a file that a user has named: complete, or not at all.
 
     What is behind a link is replaced, not the link; a device or a pipe is written to.
 

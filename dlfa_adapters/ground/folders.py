@@ -138,11 +138,11 @@ def draft_beside(folder: Path) -> Iterator[Path]:
 
 
 def put_in_place(draft: Path, folder: Path, record: str, ours_in: Callable[[Path], Ours]) -> None:
-    """Rename a folder that is whole, in place of an earlier one.
+    """Rename a folder that is complete, in place of an earlier one.
 
     That takes two renames: there is no portable way to exchange two folders at once. Where a process is killed between
     them, the earlier folder stands aside, and `bring_back` puts it back at the next use. What was in the earlier folder
-    and is not ours is kept, in a folder beside it, and said.
+    and is not ours is moved to a folder beside it, with a warning.
 
     Args:
         draft: The new folder, on the same file system.
@@ -195,7 +195,7 @@ def bring_back(folder: Path, record: str, ours_in: Callable[[Path], Ours]) -> No
 
 
 def _clear(aside: Path, folder: Path, record: str, ours_in: Callable[[Path], Ours]) -> None:
-    """Delete the earlier folder; what is not ours is kept beside the new one, and said."""
+    """Delete the earlier folder; what is not ours is moved beside the new one, with a warning."""
     if remove(aside, ours_in(aside), last=record):
         leftovers = next(
             path for n in range(1, 10**6) if not os.path.lexists(path := folder.with_name(f"{folder.name}-earlier-{n}"))

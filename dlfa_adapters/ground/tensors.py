@@ -1,4 +1,4 @@
-"""Tensors in a file that knows its own checksum, whole or not there."""
+"""Tensors in a file with its own checksum, complete or not there."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, 
     Args:
         path: The file; an earlier one is replaced.
         tensors: By name, of any shape, on any device.
-        about: What else to keep; JSON can hold it.
+        about: What to save beside them; JSON can hold it.
     """
     on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(about)
@@ -38,7 +38,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what `save_tensors` wrote.
 
     Returns:
-        The tensors by name, and what else was kept.
+        The tensors by name, and what was saved beside them.
 
     Raises:
         DamagedError: If the file is not the one that was written.
