@@ -71,7 +71,7 @@ class Loaded:
     taken: list[str] = field(default_factory=list)
 
     def remarks(self) -> list[str]:
-        """What was left out, looks like a slip or was read in another notation: to be told with every result."""
+        """What was left out, looks like a slip or was read in another notation: reported with every result."""
         return [problem.message for problem in self.problems if problem.kind in TOLD]
 
 

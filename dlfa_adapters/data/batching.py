@@ -66,7 +66,7 @@ class SameLengthSampler(Sampler[int]):
         seed: Of the order.
         one_stream: By default the order depends on the seed and the epoch alone, so that a resumed training goes on
             where it was cut, and a batch that is not full comes last, as Trainer has it. With `one_stream` the same
-            random numbers run through all epochs, each of which is asked for once, and that batch stands anywhere: the
+            random numbers run through all epochs, each of which is requested once, and that batch stands anywhere: the
             order of heads on frozen states.
     """
 

@@ -30,7 +30,7 @@ class DataCheck:
         scheme: Tag scheme of the file, or None.
         metric: By what a task of one's own with these labels is scored: `span_f1`, `accuracy`; None without labels.
         dropped: Reason -> number of rows or items that are left out.
-        problems: Errors and warnings in the order of their lines, those about the whole file first; of many errors with
+        problems: Errors and warnings in the order of their lines, those about the file first; of many errors with
             one cause the first three, and one that counts the others.
         taken: What was taken for what, and why.
     """
@@ -97,7 +97,7 @@ def check_data(path: str | Path, format: str | None = None, **options: Any) -> D
 
     Args:
         path: A file.
-        format: Its format; default: found from content and name.
+        format: Its format; default: detected from content and name.
         options: Further arguments of the format's reader.
 
     Returns:

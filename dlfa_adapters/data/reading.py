@@ -1,4 +1,4 @@
-"""What is said of data and encoders: where they are, looked at before anything is loaded, and how files are read."""
+"""Options of data and encoders: where they are, looked at before anything is loaded, and how files are read."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -86,7 +86,7 @@ def is_file(source: object) -> bool:
 
 @dataclass(frozen=True)
 class Reading:
-    """Options of reading; what is None is found out.
+    """Options of reading; what is None is detected.
 
     Attributes:
         format: A name of `readers.READERS`.
@@ -104,7 +104,7 @@ class Reading:
         return cls(**{each.name: options.pop(each.name) for each in fields(cls) if each.name in options})
 
     def as_dict(self) -> dict[str, Any]:
-        """By name, None where they are found out."""
+        """By name, None where they are detected."""
         return asdict(self)
 
     def of(self, source: object) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class Reading:
 
 
 AS_FOUND = Reading()
-"""Everything is found out."""
+"""Everything is detected."""
 
 
 def sample_file(sample: str, split: str, language: str) -> Path:

@@ -71,10 +71,10 @@ def load_source(
         task: A task or its name. It tells tagging from classification where the source does not, names the folder in
             XTREME's layout, and its labels are compared with those in the data.
         split: `train`, `dev` or `test`. For a single file: what it is used for. Placeholder pairs are left out of
-            `train` and kept otherwise, so that a test has its official size.
+            `train` and included otherwise, so that a test has its official size.
         languages: Languages wanted, in this order; default: all there are. For a single file or an iterable: its one
             language.
-        format: A name of `readers.READERS`, for files; default: found from content and name.
+        format: A name of `readers.READERS`, for files; default: detected from content and name.
         warn_unknown: Whether labels that the task does not know are among the warnings; they are in the account anyway.
         options: Further arguments of the reader: `word_column`, `tag_column` (from 0, or a name in the header row).
 
@@ -151,7 +151,7 @@ def _name_other_files(folder: Path, task: Task | None, notes: Notes) -> None:
 
 
 def _wanted(by_language: dict[str, list[Any]], languages: list[str] | None, notes: Notes) -> dict[str, list[Any]]:
-    """Items of the languages that were asked for, in their order; the others are counted.
+    """Items of the requested languages, in their order; the others are counted.
 
     Raises:
         DataError: There is nothing in one of them.

@@ -140,7 +140,7 @@ def register_reader(
         name: Lower-case letters, digits, `_` and `-`, a letter first.
         read: Called as `read(path, strict=True, **options)`; returns a `Read` of `Sentence` or `Example`.
         tagging: Whether its items are sentences of words rather than texts.
-        detect: Says of a path and the lines of the file whether it is of this format. It is asked before the
+        detect: Says of a path and the lines of the file whether it is of this format. It is called before the
             library's own formats are looked for; without it the format is read only where it is named.
         overwrite_ok: Whether a reader that was registered under this name before may be replaced.
 

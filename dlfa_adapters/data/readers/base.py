@@ -79,7 +79,7 @@ class Problem:
     """One thing to know about a file.
 
     Attributes:
-        line: Line number from 1, or None where it concerns the whole file.
+        line: Line number from 1, or None where it concerns the file.
         level: `error` (the line breaks the format) or `warning` (it is odd, and was read).
         kind: A short name to group by, e.g. `columns`, `encoding`, `orphan_inside`.
         message: A sentence, without file and line.
@@ -100,7 +100,7 @@ class Notes:
     Attributes:
         path: The file, for error texts.
         strict: Whether an error raises at once.
-        problems: What was found so far.
+        problems: Errors and warnings so far.
         dropped: Reason -> number of rows or items left out.
     """
 

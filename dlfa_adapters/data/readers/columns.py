@@ -39,7 +39,7 @@ def read_columns(
             neither numbers nor tags.
         tag_column: Column of the tags, from 0 or negative from the end, or its name in the header row. Default: the
             one with entity tags or parts of speech, else the last one that is not all `_` or `-`.
-        scheme: Scheme of entity tags in the file (`IOB1`, `IOB2`, `BILOU`, `BIOES`); default: found from the tags.
+        scheme: Scheme of entity tags in the file (`IOB1`, `IOB2`, `BILOU`, `BIOES`); default: detected from the tags.
         labels: Labels of the task, where it is known: of several columns with tags the one that holds these is taken.
         strict: Whether the first bad row raises.
 
@@ -77,7 +77,7 @@ def read_columns(
 
 
 def write_columns(path: str | Path, sentences: Sequence[Sentence], separator: str = "\t") -> None:
-    """Write sentences as columns: all columns where the reader kept them, otherwise word and tag.
+    """Write sentences as columns: all columns where the reader stored them, otherwise word and tag.
 
     Args:
         path: The file to write.
@@ -112,8 +112,8 @@ def read_wikiann(
     Args:
         path: The file.
         prefix: Whether words carry a language prefix; default: whether most of them do. In a file with prefixes a word
-            without one is kept as it is, and there is one warning for all of them.
-        scheme: Tag scheme; default: found from the tags.
+            without one stays as it is, and there is one warning for all of them.
+        scheme: Tag scheme; default: detected from the tags.
         strict: Whether the first bad row raises.
 
     Returns:

@@ -1,7 +1,7 @@
 """CoNLL-U, the format of Universal Dependencies: ten columns, multiword ranges, empty nodes, comments.
 
 https://universaldependencies.org/format.html. Only rows with a whole number as id are words. Ranges (`1-2 du`) and
-empty nodes (`8.1`) are kept in the sentence, so that `write_conllu` gives the file back unchanged.
+empty nodes (`8.1`) are stored in the sentence, so that `write_conllu` gives the file back unchanged.
 """
 
 import re
@@ -143,7 +143,7 @@ def _add_row(tree: Tree, line: str, number: int, notes: Notes) -> None:
 
 
 def _finish(tree: Tree, index: int, tag: int, notes: Notes) -> None:
-    """Fill in words, tags and id, and check the heads, which may point forward, now that the sentence is whole."""
+    """Fill in words, tags and id, and check the heads, which may point forward, now that the sentence is complete."""
     tree.words = [node[1] for node in tree.nodes]
     tree.tags = [node[tag] for node in tree.nodes]
     matches = (_SENT_ID.match(comment) for comment in tree.comments)

@@ -32,7 +32,7 @@ Detector = Callable[[Path, Sequence[str]], bool]
 """Says of a file and its lines whether it is of a format."""
 
 DETECTORS: dict[str, Detector] = {}
-"""Of formats that were registered; asked before anything else."""
+"""Of formats that were registered; called before anything else."""
 
 TAGGING_FORMATS = {"conllu", "columns", "wikiann", "words", "tokens", "spans"}
 """Formats whose items are sentences of words; those of all others are texts."""

@@ -1,6 +1,6 @@
 """Texts and pairs of texts, with a label each or none: tsv, CSV, JSON or Parquet, or texts and labels in two files.
 
-`text TAB label` and `label TAB text` are told apart by their contents. Two files are XLM-T's way: `train_text.txt`
+`text TAB label` and `label TAB text` are distinguished by their contents. Two files are XLM-T's way: `train_text.txt`
 and `train_labels.txt`, line by line. Three data sets are read as published and as XTREME's script leaves them
 (without a header, and without labels in test files):
 
@@ -131,7 +131,7 @@ def read_xnli(path: str | Path, *, strict: bool = True) -> Read[Example]:
 
     Returns:
         The pairs. Rows with the label `-` are counted in `dropped` as `no_gold_label`; ids are row numbers counted
-        before that, so they stay aligned across languages. An unknown label is kept as it is.
+        before that, so they stay aligned across languages. An unknown label stays as it is.
 
     Raises:
         DataError: The file cannot be read, lacks a column, or (when strict) has a bad row.

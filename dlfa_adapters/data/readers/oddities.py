@@ -1,4 +1,4 @@
-"""What is odd in data that can be read, labels that look like slips among it: told to the user, never changed.
+"""What is odd in data that can be read, labels that look like slips among it: reported to the user, never changed.
 
 One warning a kind, with how often and on which lines, so that a report stays readable on a file of 20,000 sentences;
 slips of labels by name, since every command that reads them says so.

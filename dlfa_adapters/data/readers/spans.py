@@ -163,7 +163,7 @@ def read_tokens(
         path: The file.
         tag_column: The key of the tags; default: the one that holds the task's labels, else the first of `tags`,
             `ner_tags`, `labels`, `pos_tags`, `upos`... Numbers are tags only where the file has their names (Parquet).
-        scheme: Scheme of entity tags; default: found from the tags.
+        scheme: Scheme of entity tags; default: detected from the tags.
         labels: Labels of the task, where it is known.
         strict: Whether the first bad row raises.
 
