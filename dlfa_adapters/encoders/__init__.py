@@ -1,4 +1,4 @@
-"""Encoders: loaded by name, what they are, and their hidden states, computed and kept."""
+"""Encoders: loaded by name, what they are, and their hidden states, computed and cached."""
 
 from typing import TYPE_CHECKING
 

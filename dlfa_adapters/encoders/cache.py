@@ -191,7 +191,7 @@ def cached_states(
 
 
 def _read(path: Path, about: dict[str, str]) -> Tensor | None:
-    """The mapped tensor, or None where there is no whole file of these states; a damaged one is deleted, and said."""
+    """The mapped tensor; None where no file of these states is complete; a damaged one is deleted, with a warning."""
     try:
         with safe_open(path, "pt") as file:
             header = dict(file.metadata() or {})

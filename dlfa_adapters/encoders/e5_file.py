@@ -6,7 +6,7 @@ float32 or 4-bit blocks: 32 consecutive weights share an f16 scale d, and weight
 the low halves of the 16 bytes are weights 0..15, the high halves 16..31. Biases, layer norms, positions and types are
 float32.
 
-The file is found through the metadata of the package, of which nothing is imported.
+The file is located through the metadata of the package, of which nothing is imported.
 """
 
 import struct

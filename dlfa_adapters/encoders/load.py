@@ -56,7 +56,7 @@ def load_encoder(name: str = OFFLINE) -> Encoder:
 
     Raises:
         ConfigError: If there is no such model, or the hub cannot be reached.
-        MissingExtraError: If `offline` is asked for and the extra `demo` is not installed.
+        MissingExtraError: If `offline` is requested and the extra `demo` is not installed.
     """
     if name == OFFLINE:
         source = find_offline_encoder()

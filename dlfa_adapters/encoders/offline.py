@@ -158,7 +158,7 @@ def _files_of(folder: Path) -> Ours:
 
 
 def _convert(weights: Path, tokenizer: Path, folder: Path) -> None:
-    """Write config, safetensors and tokenizer beside `folder`, then rename: it is there whole or not at all."""
+    """Write config, safetensors and tokenizer beside `folder`, then rename: it is complete or not there."""
     logger.info("Converting %s (once)", weights.name)
     remove_drafts(folder)
     with draft_beside(folder) as draft:

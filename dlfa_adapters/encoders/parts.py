@@ -120,7 +120,7 @@ def check_encoder(head_name: str, saved: dict[str, Any], config: Any) -> None:
 
     Args:
         head_name: Name of the head, for the message.
-        saved: What `describe_encoder` said when the head was saved.
+        saved: What `describe_encoder` returned when the head was saved.
         config: The configuration of the model that is to take it.
 
     Raises:

@@ -69,7 +69,7 @@ def read_encoder(name: str, config: Any, **options: Any) -> Any:
     """The encoder with its weights, in eval mode.
 
     Raises:
-        ConfigError: If the weights cannot be found.
+        ConfigError: If there are no such weights.
     """
     cls = encoder_class(config)
     local = {"local_files_only": True} if only_cached(name) else {}
