@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Kind(KindOfData):
     """A kind of task, scored in one way.
 
-    An *input* is what a model is asked about: the words of a sentence, a text and its second one or None. *Gold* is
+    An *input* is what a model predicts for: the words of a sentence, a text and its second one or None. *Gold* is
     what is right for it, in whatever form: a tag for each word, a label, a head and a relation for each word.
     Predictions have the form of gold.
 
@@ -41,7 +41,7 @@ class Kind(KindOfData):
         units: What is counted of data: items, and where they have parts that are scored one by one, those.
         texts: What its items are called before a training.
         verb: What a model is doing, for a progress bar.
-        label_a_unit: Whether every word or text has one of the task's labels, which heads on kept states can learn.
+        label_a_unit: Whether every word or text has one of the task's labels, which heads on cached states can learn.
         shows_support: Whether a table says how many things there are in gold, because they are none of `units`.
         shares_gold: Whether an item and its translation have the same gold.
         ids_beside: Whether the ids of items stand in a file beside the predictions.

@@ -19,7 +19,7 @@ from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.tasks import Task
 
 FoundScores = Iterable[tuple[Sequence[int], Tensor]]
-"""Numbers of rows, and what was found for them; every row is in one of them."""
+"""Numbers of rows, and their scores; every row is in one of them."""
 
 
 class Row(NamedTuple):
@@ -81,7 +81,7 @@ class Encoded(ABC):
         return logits
 
     def best(self, rows: Sequence[int], logits: Tensor) -> Tensor:
-        """What is kept of the logits of some rows, on their device: the best label of each word or text."""
+        """What is stored of the logits of some rows, on their device: the best label of each word or text."""
         return self.by_unit(rows, logits).argmax(-1)
 
     @abstractmethod

@@ -63,7 +63,7 @@ class Metric(evaluate.Metric):
         super().__init__(**{"keep_in_memory": True, **kwargs})
 
     def _build_data_dir(self) -> str:
-        """Where a metric that is not kept in memory puts its files; otherwise no folder is made."""
+        """Where a metric that is not held in memory puts its files; otherwise no folder is made."""
         if not self.keep_in_memory:
             return str(super()._build_data_dir())
         return os.path.join(self._data_dir_root, self.name, self.config_name)

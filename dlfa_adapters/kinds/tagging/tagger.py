@@ -149,7 +149,7 @@ def type_table(languages: Sequence[Any], details: Mapping[str, Any]) -> TypeTabl
     """Spans by type, lenient, as the main score counts them.
 
     Args:
-        languages: The predictions that are put together for the whole.
+        languages: The predictions that are put together.
         details: The details of every language's report.
     """
     result = SpanF1().compute(

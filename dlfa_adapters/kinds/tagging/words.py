@@ -175,7 +175,7 @@ class Tagging(Kind):
         return read_tags(path, ids)
 
     def is_telling(self, input: Any, gold: Any, predicted: Any) -> bool:
-        """Whether a sentence is short enough to be shown whole, and has something besides `O` in it."""
+        """Whether a sentence is short enough to be shown uncut, and has something besides `O` in it."""
         from dlfa_adapters.kinds.shown import MOST_WORDS
 
         return len(input) <= MOST_WORDS and set(gold) | set(predicted) != {"O"}
