@@ -21,7 +21,7 @@ from dlfa_adapters.heads.head import is_dlfa_head
 from dlfa_adapters.heads.refusal import check_composition
 
 _NONE_ACTIVE_YET = ("adapters.model_mixin", "There are adapters available but none are activated")
-"""Upstream looks whether adapters are active just before it activates those that it was asked for."""
+"""Upstream looks whether adapters are active just before it activates the requested ones."""
 
 
 class ActivationMixin:

@@ -48,7 +48,7 @@ class DLFAHead(PredictionHead):
         format: Number of the saved format.
         versions: Versions of the libraries that saved it; replaced by those that run.
         **options: Options of the head, see `HeadOptions`: `fuse_layer`, `fusion`, those of the fusion, `pooling` (which
-            the head does not use; it is kept for those who prepare its input), `classifier`...; and of the inner head
+            the head does not use; it is saved for those who prepare its input), `classifier`...; and of the inner head
             (`layers`, `activation_function`, `dropout_prob`...).
 
     Raises:
@@ -126,7 +126,7 @@ class DLFAHead(PredictionHead):
 
     @property
     def honours_num_items(self) -> bool:
-        """Whether the loss is a share of the whole accumulated batch, see `dlfa_adapters.kinds.loss`."""
+        """Whether the loss is a share of the accumulated batch, see `dlfa_adapters.kinds.loss`."""
         return self.kind is not None and self.kind.counts_items
 
     def get_label_names(self) -> list[str]:

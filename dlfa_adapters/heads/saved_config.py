@@ -1,6 +1,6 @@
 """What a saved head says of itself, whether it fits a model, and in which format weights are written and read.
 
-Upstream writes pickles unless it is told otherwise, and then reads nothing else. So an adapter, head, AdapterFusion
+Upstream writes pickles by default, and then reads nothing else. So an adapter, head, AdapterFusion
 layer or setup without a DLFA head is written as a pickle, or plain `adapters` could not load it; reading one with
 `weights_only=True`, as upstream does, runs no code. Whatever holds a DLFA head is written as safetensors.
 """
@@ -21,7 +21,7 @@ def read_head_config(directory: str | os.PathLike[str]) -> dict[str, Any] | None
     """The configuration of the head saved in a folder, or None where there is none.
 
     Raises:
-        RunError: If the file is not whole.
+        RunError: If the file is not complete.
     """
     path = os.path.join(directory, HEAD_CONFIG_NAME)
     if not os.path.isfile(path):
@@ -111,7 +111,7 @@ def write_safetensors(wanted: bool | None, head: Any = None) -> bool:
     """Whether safetensors are written.
 
     Args:
-        wanted: What the caller said, or None.
+        wanted: What the caller passed, or None.
         head: The head that is written, alone or beside an adapter or AdapterFusion layer.
     """
     from dlfa_adapters.heads.head import is_dlfa_head
@@ -126,7 +126,7 @@ def read_safetensors(wanted: bool | None, folder: str | os.PathLike[str], pickle
     upstream reads, and what was written last by default.
 
     Args:
-        wanted: What the caller said, or None.
+        wanted: What the caller passed, or None.
         folder: The folder, or a name on a hub.
         pickle: Name of the file that upstream reads.
     """

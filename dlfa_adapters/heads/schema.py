@@ -111,7 +111,7 @@ def language_schema() -> "type[BaseModel]":
 def check_head_name(head_name: object, kind: str = "head") -> str:
     """Refuse a name that cannot be that of a module, or that would leave the folder it is saved in.
 
-    Heads and adapters are kept in an `nn.ModuleDict`, which takes no dots and no names of its own attributes (`keys`,
+    Heads and adapters are stored in an `nn.ModuleDict`, which takes no dots and no names of its own attributes (`keys`,
     `to`...). A slash is fine (`en/wiki@ukp`).
 
     Args:
