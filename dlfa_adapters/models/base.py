@@ -93,7 +93,7 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
         Raises:
             ConfigError: If a value cannot work; the sentence says what would.
             UnsupportedModelError: If the states of the encoder cannot be fused.
-            MissingExtraError: If 4 bits are asked for and bitsandbytes is not installed.
+            MissingExtraError: If 4 bits are requested and bitsandbytes is not installed.
         """
         if isinstance(encoder, str) and encoder in NAMED_ENCODERS and not Path(encoder).exists():
             encoder = NAMED_ENCODERS[encoder]()
@@ -120,7 +120,7 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
         return any(k != self.config.num_hidden_layers for k in self.indices)
 
     def gradient_checkpointing_enable(self, gradient_checkpointing_kwargs: dict[str, Any] | None = None) -> None:
-        """Recompute blocks in the backward pass; not reentrant unless asked for.
+        """Recompute blocks in the backward pass; not reentrant unless requested.
 
         A reentrant block whose input needs no gradient, as with a frozen embedding, gives none to its LoRA either.
 
@@ -140,7 +140,7 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
         output_hidden_states: bool | None,
         **inputs: Any,
     ) -> tuple[Tensor, ModelOutput]:
-        """Scores of labels, and the encoder's output; of its states only what the caller asked for is left in it."""
+        """Scores of labels, and the encoder's output; of its states only what the caller requested is left in it."""
         wanted = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
         if not self._takes_segments:  # some tokenizers give them to encoders that have none
             inputs["token_type_ids"] = None

@@ -39,7 +39,7 @@ def write_card(model: Any, card: Card, folder: Path, name: str) -> None:
 
     Args:
         model: A `DLFAPreTrainedModel`.
-        card: What is to be said of it.
+        card: Its contents.
         folder: An existing folder.
         name: How the model is called in the card's code: `user/name`, or the folder's name.
 

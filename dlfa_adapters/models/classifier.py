@@ -1,4 +1,4 @@
-"""Fusion and classifier in one module: what is trained on top of an encoder, and what PEFT must save whole."""
+"""Fusion and classifier in one module: what is trained on top of an encoder, and what PEFT must save completely."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ class DLFAClassifier(nn.Module):
     """Fuses the states of an encoder and maps the result to scores of labels.
 
     One module, called `classifier` in the models: PEFT saves a module of that name with token and sequence
-    classification whatever it is told, so the running statistics of the fusion's batch norm are never left behind.
+    classification whatever its settings, so the running statistics of the fusion's batch norm are never left behind.
 
     Args:
         config: A `DLFAConfig`.

@@ -45,7 +45,7 @@ class DLFAConfig(PretrainedConfig):
         encoder_name: Where the encoder came from: a name on the hub, or a folder.
         dlfa_format: Number of the saved format.
         **kwargs: Options of the head by name, see `HeadOptions`: `fusion` and its options (`gate`, `norm`...),
-            `pooling` (a tagger does not use it, it is kept for those who prepare its input; of a text it is the token,
+            `pooling` (a tagger does not use it, it is saved for those who prepare its input; of a text it is the token,
             of the real ones), `classifier`...; and `id2label`, `num_labels`, `problem_type` and so on, see
             `PretrainedConfig`.
 

@@ -1,4 +1,4 @@
-"""From what a user types in `from_encoder` to a configuration and an encoder, in 4 bits if asked for."""
+"""From what a user types in `from_encoder` to a configuration and an encoder, in 4 bits if requested."""
 
 import difflib
 import inspect
@@ -63,7 +63,7 @@ def plan(
     Raises:
         ConfigError: If a value cannot work.
         UnsupportedModelError: If there is no class for the encoder.
-        MissingExtraError: If 4 bits are asked for and bitsandbytes is not installed.
+        MissingExtraError: If 4 bits are requested and bitsandbytes is not installed.
     """
     own, loading = split_construction(options)
     loading |= four_bits() if load_in_4bit else {}

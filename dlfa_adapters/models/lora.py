@@ -28,7 +28,7 @@ _QUERY_AND_VALUE = (
 
 
 def peft_modules_to_save(model: Any) -> list[str]:
-    """What PEFT must train and save as a whole: fusion and classifier, the running statistics of batch norm included.
+    """What PEFT must train and save completely: fusion and classifier, the running statistics of batch norm included.
 
     Args:
         model: A `DLFAPreTrainedModel`.
@@ -164,7 +164,7 @@ def _with_weights(model: Any, folder: str | os.PathLike[str], is_trainable: bool
         raise RunError(f"{file} is damaged ({error}); save or copy it again.") from error
     try:
         loaded = PeftModel.from_pretrained(model, os.fspath(folder), is_trainable=is_trainable)
-    except (KeyError, RuntimeError) as error:  # a part that is saved as a whole is not, or sizes differ
+    except (KeyError, RuntimeError) as error:  # a part that is saved completely is not, or sizes differ
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise RunError(f"{file} does not fit its configuration ({first}); save or copy the folder again.") from error
     missing = sorted(set(get_peft_model_state_dict(loaded, save_embedding_layers=False)) - names)

@@ -22,7 +22,7 @@ def merge_lora(model: Any, tolerance: float = 1e-5) -> DLFAPreTrainedModel:
         tolerance: How far the scores of a probe may be apart, relative to the largest, before and after.
 
     Returns:
-        The plain model in eval mode, which `save_pretrained` saves whole.
+        The plain model in eval mode, which `save_pretrained` saves completely.
 
     Raises:
         ConfigError: If the encoder is in 4 bits.

@@ -47,13 +47,13 @@ class DLFAForTokenClassification(DLFAPreTrainedModel):
             output_attentions: Whether to return the encoder's attentions.
             output_hidden_states: Whether to return the encoder's L + 1 states, as they are before fusion.
             return_dict: Whether to return a ModelOutput rather than a tuple.
-            num_items_in_batch: Number of labels in the whole accumulated batch, from Trainer.
+            num_items_in_batch: Number of labels in the accumulated batch, from Trainer.
             past_key_values: Keys and values of a prefix, from PEFT's prefix tuning; its mask stands before that of the
                 tokens.
             **kwargs: Further inputs of the encoder.
 
         Returns:
-            `loss` (with labels), `logits` (batch, seq, labels), and `hidden_states` and `attentions` where asked for.
+            `loss` (with labels), `logits` (batch, seq, labels), and `hidden_states` and `attentions` where requested.
 
         Raises:
             UnsupportedModelError: If the states of the encoder cannot be fused.
@@ -121,13 +121,13 @@ class DLFAForSequenceClassification(DLFAPreTrainedModel):
             output_attentions: Whether to return the encoder's attentions.
             output_hidden_states: Whether to return the encoder's L + 1 states, as they are before fusion.
             return_dict: Whether to return a ModelOutput rather than a tuple.
-            num_items_in_batch: Number of labels in the whole accumulated batch, from Trainer.
+            num_items_in_batch: Number of labels in the accumulated batch, from Trainer.
             past_key_values: Keys and values of a prefix, from PEFT's prefix tuning; its mask stands before that of the
                 tokens.
             **kwargs: Further inputs of the encoder.
 
         Returns:
-            `loss` (with labels), `logits` (batch, labels), and `hidden_states` and `attentions` where asked for.
+            `loss` (with labels), `logits` (batch, labels), and `hidden_states` and `attentions` where requested.
 
         Raises:
             UnsupportedModelError: If the states of the encoder cannot be fused.
