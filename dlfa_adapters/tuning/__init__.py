@@ -1,4 +1,4 @@
-"""Ways of tuning: which parameters learn, and what a run keeps. A new one is a class here and an entry in `TUNINGS`."""
+"""Ways of tuning: which parameters learn, and what a run saves. A new one is a class here and an entry in `TUNINGS`."""
 
 import difflib
 from collections.abc import Sequence

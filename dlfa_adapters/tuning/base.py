@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 Saved = Literal["head", "adapters", "encoder", "peft"]
-"""What a run keeps: a head alone, adapters and head, the whole encoder and head, or a PEFT adapter."""
+"""What a run saves: a head alone, adapters and head, encoder and head, or a PEFT adapter."""
 
 _LISTS = ("layer", "layers", "block", "albert_layers")
 """What encoders call the list of their blocks."""
@@ -50,7 +50,7 @@ class Tuning(ABC):
         name: The name before the colon.
         summary: One line for lists.
         defaults: Training options where the user gives none.
-        saved: What a run of it keeps.
+        saved: What a run of it saves.
         on_states: Whether the encoder is frozen and runs once, and heads learn on its states.
         adds: What it adds to the blocks, such as adapters; nothing where it adds none.
         leave_out: Blocks that get none of it, from 1.

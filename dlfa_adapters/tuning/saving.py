@@ -1,4 +1,4 @@
-"""What a run keeps of a trained model, written and read again."""
+"""What a run saves of a trained model, written and read again."""
 
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,9 @@ def save_trained(
     Args:
         model: The trained model: one of adapters, or for `peft` a PEFT model.
         adapter_model: The model of adapters whose head it began with; a PEFT model's head is copied back to it.
-        tokenizer: Saved beside a whole encoder.
+        tokenizer: Saved beside a complete encoder.
         head_name: Name of the head.
-        saved: What is to be kept.
+        saved: What is to be saved.
         folder: Where; it exists.
 
     Returns:
