@@ -1,4 +1,4 @@
-"""Run folders: all that is needed to use or repeat a training, written whole or not at all."""
+"""Run folders: all that is needed to use or repeat a training, complete or not there."""
 
 import json
 import logging
@@ -40,7 +40,7 @@ _LOADED = ("head", "adapters", "peft", "encoder")
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder that was read and found whole.
+    """A run folder that was read and is complete.
 
     Attributes:
         folder: Where it is.
@@ -241,7 +241,7 @@ class WorkFolder:
         self.clear(empty_it=True)
 
     def clear(self, *, empty_it: bool = False) -> None:
-        """Delete our files and the folder, or the files alone; what others have put there stays, and is said."""
+        """Delete our files and the folder, or the files alone; what others have put there stays, with a warning."""
 
         def ours(name: str) -> bool:
             return self.files.fullmatch(name) is not None or is_draft(name.rpartition("/")[2])

@@ -1,6 +1,6 @@
 """A training on its way to the folder that it leaves, whatever is trained: place, plan, checkpoints, resume, end.
 
-While it lasts, a folder beside its place, `runs/ner.training` for `runs/ner`, holds what it was asked for
+While it lasts, a folder beside its place, `runs/ner.training` for `runs/ner`, holds its configuration
 (`training.json`) and its checkpoints. That folder, a search's and a sweep's are `WorkFolder`s: of this library, and
 emptied by it, but of nothing that others have put there.
 """
@@ -34,7 +34,7 @@ _FILES = re.compile(
 
 
 def work_folder(run: Path) -> Path:
-    """Where a training keeps its checkpoints until its folder is written."""
+    """Where a training saves its checkpoints until its folder is written."""
     return run.absolute().with_name(f"{run.name}.training")
 
 
@@ -60,7 +60,7 @@ def _check_work(run: Path) -> WorkFolder:
 
 
 def remove_work(run: Path) -> None:
-    """Delete the working folder of a training that is done; what others have put there stays, and is said."""
+    """Delete the working folder of a training that is done; what others have put there stays, with a warning."""
     work = training_work(run)
     if is_marked(work.path, work.kind):
         work.clear()
@@ -79,7 +79,7 @@ def has_plan(run: Path) -> bool:
 
 
 def read_plan(run: Path) -> dict[str, Any]:
-    """What a training that did not end had been asked for.
+    """The configuration of a training that did not end.
 
     Raises:
         RunError: If there is no such training.
@@ -162,7 +162,7 @@ class Training:
 
         Each would take the other's checkpoints for its own. The main process does it for all that train together. It is
         a lock on the folder beside the run, which ends with the process, however that ends. Windows and some network
-        file systems have none; there nothing is kept from anybody.
+        file systems have none; there nobody is locked out.
 
         Args:
             request: All arguments, as they read in a file.
@@ -189,7 +189,7 @@ class Training:
             yield
 
     def end(self, config: Mapping[str, Any], write_files: Callable[[Path], None]) -> None:
-        """Put the folder in its place, whole, and delete what only the training needed; for the main process.
+        """Put the complete folder in its place, and delete what only the training needed; for the main process.
 
         Args:
             config: See `write_run`.

@@ -131,7 +131,7 @@ def run_schema() -> "type[BaseModel]":
 
 @cache
 def training_schema() -> "type[BaseModel]":
-    """The model of `training.json`, which says what a training that has not ended was asked for."""
+    """The model of `training.json`, the configuration of a training that has not ended."""
     from pydantic import BaseModel, ConfigDict
 
     class Request(BaseModel):
