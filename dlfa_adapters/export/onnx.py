@@ -73,7 +73,7 @@ def export_onnx(
 
     Args:
         run: A run folder.
-        out: The file, whose name ends in `.onnx`. What stands beside it is told in `docs/how-to/export.md`.
+        out: The file, whose name ends in `.onnx`. What stands beside it is described in `docs/how-to/export.md`.
         language_adapter: See `load_run`: the file is then for this language.
         progress: Called after each step.
 
