@@ -66,9 +66,9 @@ def load_fast(
 def cast(model: Any, dtype: torch.dtype) -> None:
     """Keep the weights in another precision; scale and shift of a batch norm stay as they are."""
     norms = [module for module in model.modules() if isinstance(module, MaskedBatchNorm)]
-    kept = {id(parameter) for norm in norms for parameter in norm.parameters()}
+    unchanged = {id(parameter) for norm in norms for parameter in norm.parameters()}
     for parameter in model.parameters():
-        if id(parameter) not in kept:
+        if id(parameter) not in unchanged:
             parameter.data = parameter.data.to(dtype)
 
 
@@ -215,8 +215,8 @@ class RunTokenizer(PreTrainedTokenizerFast):
         from dlfa_adapters.tuning.saving import ENCODER
 
         run = read_run(pretrained_model_name_or_path)
-        whole = run.config.get("model", {}).get("saved") == "encoder"
-        return load_tokenizer(str(run.folder / ENCODER) if whole else run.config["encoder"]["name"])
+        own_encoder = run.config.get("model", {}).get("saved") == "encoder"
+        return load_tokenizer(str(run.folder / ENCODER) if own_encoder else run.config["encoder"]["name"])
 
 
 def register_runs() -> None:

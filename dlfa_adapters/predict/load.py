@@ -33,7 +33,7 @@ def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) 
         A tagger or a classifier, by the kind of the head. It predicts what it predicted in the process that trained it.
 
     Raises:
-        RunError: If the folder is not a whole run, the encoder now found under its name is another one, or the head is
+        RunError: If the folder is no complete run, the encoder now under its name is another one, or the head is
             neither for tagging nor for classification.
         ConfigError: If the encoder cannot be loaded, or the language adapter does not fit the run.
         MissingExtraError: If it is the offline encoder and the extra `demo` is not installed.
@@ -47,17 +47,17 @@ def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) 
         check_has_language(run)
     recorded = run.config["encoder"]
     model = run.config.get("model", {"saved": "head"})  # which the first runs do not have
-    whole = model["saved"] == "encoder"
-    encoder = load_encoder(str(run.folder / ENCODER) if whole else recorded["name"])
-    found = encoder.describe()["fingerprint"]
-    if not whole and found != recorded["fingerprint"]:
+    own_encoder = model["saved"] == "encoder"
+    encoder = load_encoder(str(run.folder / ENCODER) if own_encoder else recorded["name"])
+    fingerprint = encoder.describe()["fingerprint"]
+    if not own_encoder and fingerprint != recorded["fingerprint"]:
         raise RunError(
             f"The run {run.folder} was trained on {recorded['name']} with fingerprint {recorded['fingerprint']}, "
-            f"the encoder found under that name has {found}; use the weights that the run was trained on."
+            f"the encoder found under that name has {fingerprint}; use the weights that the run was trained on."
         )
     name = run.config["head"]["name"]
     trained = load_trained(encoder.model, name, model, run.folder)
-    trained.encoder_fingerprint = found
+    trained.encoder_fingerprint = fingerprint
     labels, windows = run.config["labels"], run.config["windows"]
     outputs = head_config(run)["num_labels"]
     if len(labels) != outputs:
@@ -152,8 +152,8 @@ def _changed(run: Run, what: str) -> RunError:
 
 def source_languages(run: Run) -> list[str]:
     """The language or languages that a run was trained on; none if it does not tell."""
-    told = run.config.get("data", {}).get("train", {}).get("language") or []
-    return [language for language in ([told] if isinstance(told, str) else told) if language != UNKNOWN_LANGUAGE]
+    names = run.config.get("data", {}).get("train", {}).get("language") or []
+    return [language for language in ([names] if isinstance(names, str) else names) if language != UNKNOWN_LANGUAGE]
 
 
 def task_of(run: Run) -> Task:
@@ -168,8 +168,8 @@ def task_of(run: Run) -> Task:
 def takes_pairs(run: Run) -> bool | None:
     """Whether a run classifies pairs of texts; None where neither it nor its task tells."""
     known = get_task(str(run.config["task"]))
-    told = run.config.get("pair", None if known is None else known.pair)
-    return None if told is None else bool(told)
+    recorded = run.config.get("pair", None if known is None else known.pair)
+    return None if recorded is None else bool(recorded)
 
 
 def with_labels(name: str, kind: str, labels: Sequence[str]) -> Task:

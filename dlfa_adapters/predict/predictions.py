@@ -1,4 +1,4 @@
-"""What a model was asked, what is right, and what it said; for each language, with a fingerprint of the data."""
+"""Inputs, gold labels and predictions of a model; for each language, with a fingerprint of the data."""
 
 import hashlib
 import json
@@ -80,20 +80,20 @@ class Predicted(Items):
 
     def without_placeholders(self) -> "Predicted":
         """The same without the pairs that are none."""
-        keep = [i for i, is_placeholder in enumerate(self.placeholder) if not is_placeholder]
+        real = [i for i, is_placeholder in enumerate(self.placeholder) if not is_placeholder]
         return replace(
             self,
-            ids=[self.ids[i] for i in keep],
-            inputs=[self.inputs[i] for i in keep],
-            gold=[self.gold[i] for i in keep],
-            placeholder=[False] * len(keep),
-            predicted=[self.predicted[i] for i in keep],
+            ids=[self.ids[i] for i in real],
+            inputs=[self.inputs[i] for i in real],
+            gold=[self.gold[i] for i in real],
+            placeholder=[False] * len(real),
+            predicted=[self.predicted[i] for i in real],
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Predictions:
-    """All that one model said about one source of data.
+    """All predictions of one model for one source of data.
 
     Attributes:
         name: The run folder, or the folder of a saved evaluation.

@@ -47,9 +47,9 @@ def predict_run(
             labels are the run's all the same.
         split: `train`, `dev` or `test`.
         languages: Languages wanted; default: all there are. For a single file: its language.
-        format: Format of the files; default: found out, see `data.reading.Reading`.
-        word_column: Column of the words; default: found out.
-        tag_column: Column of the tags; default: found out.
+        format: Format of the files; default: detected, see `data.reading.Reading`.
+        word_column: Column of the words; default: detected.
+        tag_column: Column of the tags; default: detected.
         limit: Take only so many sentences or texts from the start of each language.
         language_adapters: For a run of the tuning `stack`: folders of language adapters, by language; the source's
             serves the others.
@@ -61,13 +61,13 @@ def predict_run(
         The predictions.
 
     Raises:
-        RunError: If the folder is no whole run, or a word is left without a prediction.
+        RunError: If the folder is no complete run, or a word is left without a prediction.
         ConfigError: If an option has a value that cannot work.
         DataError: If the data cannot be read or do not fit the run.
     """
     run = run if isinstance(run, Run) else read_run(run)
     known = _task(run, task)
-    # Labels that the model does not have are counted by the report, in what is scored and not in the whole file.
+    # Labels that the model does not have are counted by the report, in what is scored and not in all of the file.
     loaded = load_source(
         source, known, split, languages, format, warn_unknown=False, word_column=word_column, tag_column=tag_column
     )
@@ -131,7 +131,7 @@ def items_by_language(loaded: Loaded, limit: int | None = None) -> tuple[list[It
     if not rows:
         raise DataError(f"{loaded.source}: expected sentences, but none has a word")
     flawed = columns.get("placeholder", [False] * len(gold))
-    found = [
+    items = [
         Items(
             language=language,
             kind=loaded.kind,
@@ -148,7 +148,7 @@ def items_by_language(loaded: Loaded, limit: int | None = None) -> tuple[list[It
         )
         for language, numbers in rows.items()
     ]
-    return found, without_words
+    return items, without_words
 
 
 def check_fit(items: Sequence[Items], task: Task, source: str) -> None:
@@ -193,21 +193,21 @@ def predict(
         RunError: If a word or item has no prediction.
     """
     total = sum(len(language.gold) for language in items)
-    found = []
+    predictions = []
     for language in items:
         if on_language is not None:
             on_language(language.language)
         step = count_items(
             len(language.gold), total, lambda done, total: progress and progress("Predicting", done, total)
         )
-        predicted, told = model.answer(language.inputs, step)
+        predicted, tokenizer_counts = model.answer(language.inputs, step)
         step(len(language.gold))
         logger.info("Predicted %s: %d items", language.language, len(language.gold))
-        counts = {} if told is None else asdict(told)
-        for told_elsewhere in ("words_total", "items_total"):
-            counts.pop(told_elsewhere, None)
-        found.append(Predicted(**vars(language), predicted=predicted, counts=counts))
-    return found
+        counts = {} if tokenizer_counts is None else asdict(tokenizer_counts)
+        for total_name in ("words_total", "items_total"):
+            counts.pop(total_name, None)
+        predictions.append(Predicted(**vars(language), predicted=predicted, counts=counts))
+    return predictions
 
 
 def _task(run: Run, name: str | None) -> Task:
@@ -215,12 +215,12 @@ def _task(run: Run, name: str | None) -> Task:
     own = task_of(run)
     if name is None or name == own.name:
         return own
-    asked = get_task(name)
-    if asked is None:
+    requested = get_task(name)
+    if requested is None:
         raise ConfigError(f"expected a task among {', '.join(TASKS)}, got {name!r}.")
-    if (asked.kind, asked.metric) != (own.kind, own.metric):
+    if (requested.kind, requested.metric) != (own.kind, own.metric):
         raise ConfigError(
-            f"{name} is a {asked.kind} task scored by {asked.metric}, but the run {run.folder} was trained for "
+            f"{name} is a {requested.kind} task scored by {requested.metric}, but the run {run.folder} was trained for "
             f"{own.name}, a {own.kind} task scored by {own.metric}."
         )
-    return asked if asked.labels == own.labels else replace(asked, labels=own.labels)
+    return requested if requested.labels == own.labels else replace(requested, labels=own.labels)
