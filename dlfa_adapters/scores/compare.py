@@ -66,11 +66,11 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values; no NaN."""
-        whole = asdict(self)
+        fields = asdict(self)
         interval = {"level": LEVEL, "method": "paired percentile bootstrap over items",
-                    "resamples": whole.pop("resamples"), "seed": whole.pop("seed"),
-                    "languages": whole.pop("drawn")}  # fmt: skip
-        return {"format": FORMAT, "scores": whole.pop("titles"), "interval": interval, **whole}
+                    "resamples": fields.pop("resamples"), "seed": fields.pop("seed"),
+                    "languages": fields.pop("drawn")}  # fmt: skip
+        return {"format": FORMAT, "scores": fields.pop("titles"), "interval": interval, **fields}
 
 
 def compare(
@@ -131,8 +131,8 @@ def compare_all(
     for other in others:
         _check_same_scores(first, other)
         check_same_data(first, other)
-    found = [find_translations(model.languages, model.task) for model in models]
-    translations = next((x for x in found if x is not None and x.drawn.together), found[0])
+    translated = [find_translations(model.languages, model.task) for model in models]
+    translations = next((x for x in translated if x is not None and x.drawn.together), translated[0])
     by_model = [{each.language: each for each in model.languages} for model in models]
     counts = {
         language: [[score.counts(x[language].predicted, x[language].gold) for x in by_model] for score in scores]
@@ -141,7 +141,7 @@ def compare_all(
     scored = resample_scores(counts, scores, translations, resamples, seed)
     sizes = {each.language: len(each.gold) for each in first.languages}
     paired = {
-        score.name: {x: [found[i].pair(0, j) for j in range(1, len(models))] for x, found in scored.items()}
+        score.name: {x: [each[i].pair(0, j) for j in range(1, len(models))] for x, each in scored.items()}
         for i, score in enumerate(scores)
     }
     if progress is not None:
@@ -173,7 +173,7 @@ def _rows(
 ) -> list[list[DifferenceRow]]:
     """For each model a row a group; what the rows hold is tested at once, for each score."""
     models = range(len(next(iter(next(iter(paired.values())).values()))))
-    found = {
+    by_score = {
         score: iter(
             paired_differences([Paired.mean([of[x][i] for x in group.languages]) for i in models for group in split])
         )
@@ -186,7 +186,7 @@ def _rows(
                 title=group.title,
                 languages=list(group.languages),
                 items=sum(sizes[language] for language in group.languages),
-                scores={score: next(each) for score, each in found.items()},
+                scores={score: next(each) for score, each in by_score.items()},
             )
             for group in split
         ]
@@ -203,7 +203,7 @@ def _check_same_scores(a: Predictions, b: Predictions) -> None:
 
 
 def check_same_data(a: Predictions, b: Predictions) -> None:
-    """Checks by fingerprint that two models were asked the same.
+    """Checks by fingerprint that two models have the same inputs.
 
     Raises:
         DataError: If languages, inputs or gold labels differ.

@@ -50,7 +50,7 @@ def evaluate_run(
         The report; `show.markdown` makes tables of it.
 
     Raises:
-        RunError: If the folder is no whole run, or a word is left without a prediction.
+        RunError: If the folder is no complete run, or a word is left without a prediction.
         ConfigError: If an option has a value that cannot work, or something else is in the way of `out`.
         DataError: If the data cannot be read or do not fit the run.
     """
@@ -70,7 +70,7 @@ def build_report(
     """Score predictions.
 
     Args:
-        predictions: What the model said, by language.
+        predictions: The predictions of the model, by language.
         resamples: Bootstrap resamples.
         seed: Of the resampling; each language has random numbers of its own, but translations of each other are drawn
             together, see `translations.find_translations`.
@@ -94,20 +94,20 @@ def build_report(
 
     translations = find_translations(languages, task)
     without = None
-    whole = table(languages, translations, "Scoring")
+    overall = table(languages, translations, "Scoring")
     if any(any(language.placeholder) for language in languages):
         rest = [language.without_placeholders() for language in languages]
         without = table(rest, find_translations(rest, task), "Scoring without placeholder pairs")
-    told = {"name": task.name, "kind": task.kind, "metric": task.metric}
+    about = {"name": task.name, "kind": task.kind, "metric": task.metric}
     return Report(
-        task={**told, "labels": list(task.labels), "parallel": task.parallel},
+        task={**about, "labels": list(task.labels), "parallel": task.parallel},
         titles={score.name: score.title for score in scores},
         source_languages=list(sources),
         resamples=resamples,
         seed=seed,
         about=predictions.about,
         drawn=None if translations is None else translations.drawn,
-        table=whole,
+        table=overall,
         without_placeholders=without,
     )
 
@@ -132,15 +132,15 @@ def _table(
     for group in split:
         members = {name: [scored[language][i] for language in group.languages] for i, name in enumerate(names)}
         lacking = {
-            name: [x for x, each in zip(group.languages, found, strict=True) if np.isnan(each.values[0])]
-            for name, found in members.items()
+            name: [x for x, each in zip(group.languages, of_group, strict=True) if np.isnan(each.values[0])]
+            for name, of_group in members.items()
         }
         means.append(
             MeanReport(
                 name=group.name,
                 title=group.title,
                 languages=list(group.languages),
-                scores={name: Scored.mean(found).estimate() for name, found in members.items()},
+                scores={name: Scored.mean(of_group).estimate() for name, of_group in members.items()},
                 undefined={name: without for name, without in lacking.items() if without},
             )
         )

@@ -54,24 +54,24 @@ def groups(languages: Sequence[str], source_languages: Sequence[str], task: str 
     if not sources:
         return [Group("all", "all languages", tuple(languages))]
     named = ", ".join(source_languages)
-    found = [
+    candidates = [
         Group("targets", f"targets (without {named})", tuple(x for x in languages if code[x] not in sources)),
         Group("all", f"all (with {named})", tuple(languages) if sources & set(code.values()) else ()),
     ]
     known = [language for language in languages if language != UNKNOWN_LANGUAGE]
     if len(known) > 1:
-        found += _split(known, code, sources, source_languages, task)
-    return [group for group in found if group.languages]
+        candidates += _split(known, code, sources, source_languages, task)
+    return [group for group in candidates if group.languages]
 
 
 def _split(
     languages: Sequence[str], code: dict[str, str], sources: set[str], source_languages: Sequence[str], task: str | None
 ) -> list[Group]:
     """Those of the source's family and the others, as the paper has them and by the table of families."""
-    found = []
+    split = []
     if sources == {"en"} and task in PAPER_TASKS:
         others = tuple(x for x in languages if code[x] not in PAPER_ENF)
-        found += [
+        split += [
             Group("enf_paper", "enf of the paper (en, de)", tuple(x for x in languages if code[x] in PAPER_ENF)),
             Group("noenf_paper", "noenf of the paper (others)", others),
         ]
@@ -79,11 +79,11 @@ def _split(
     if own:
         families = {language: family[0] for language in languages if (family := family_of(language))}
         title = " and ".join(sorted(own))
-        found += [
+        split += [
             Group("enf_family", title, tuple(x for x, family in families.items() if family in own)),
             Group("noenf_family", "other families", tuple(x for x, family in families.items() if family not in own)),
         ]
-    return found
+    return split
 
 
 # Family, branch, languages: the ISO 639-1 code first where there is one, other codes of the same language behind it.

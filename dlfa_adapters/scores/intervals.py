@@ -109,17 +109,17 @@ def paired_differences(pairs: Sequence[Paired]) -> list[Difference]:
     testable = [pair.defined and pair.items > 1 and not np.isnan(pair.samples).any() for pair in pairs]
     tested = [pair for pair, is_testable in zip(pairs, testable, strict=True) if is_testable]
     adjusted = iter(simultaneous([pair.b - pair.a for pair in tested], [pair.samples for pair in tested]))
-    found = []
+    differences = []
     for pair, is_testable in zip(pairs, testable, strict=True):
         at_once = next(adjusted) if is_testable and len(tested) > 1 else (None, None, None)
         a, b = (None if np.isnan(value) else float(value) for value in (pair.a, pair.b))
         if a is None or b is None:
-            found.append(Difference(a, b, None, None, None, None))
+            differences.append(Difference(a, b, None, None, None, None))
         elif pair.items < 2:
-            found.append(Difference(a, b, b - a, None, None, None))
+            differences.append(Difference(a, b, b - a, None, None, None))
         else:
-            found.append(Difference(a, b, b - a, *interval(pair.samples), p_value(pair.samples), *at_once))
-    return found
+            differences.append(Difference(a, b, b - a, *interval(pair.samples), p_value(pair.samples), *at_once))
+    return differences
 
 
 def interval(samples: np.ndarray) -> tuple[float | None, float | None]:
@@ -187,19 +187,19 @@ def simultaneous(observed: Sequence[float], samples: Sequence[np.ndarray]) -> li
     scale = np.where(varies, spread, 1.0)
     deviations = np.where(varies, np.abs(drawn - differences) / scale, 0.0).max(axis=1)
     margin = np.where(varies, np.quantile(deviations, LEVEL) * scale, 0.0)
-    found = []
+    bands = []
     for k, difference in enumerate(differences):
         size = abs(difference) / scale[k] if varies[k] else (np.inf if abs(difference) > ROUNDING else 0.0)
         p = (1 + int((deviations >= size * (1 - ROUNDING)).sum())) / (1 + len(deviations))
-        found.append((float(difference - margin[k]), float(difference + margin[k]), p))
-    return found
+        bands.append((float(difference - margin[k]), float(difference + margin[k]), p))
+    return bands
 
 
 def few_items(sizes: Iterable[tuple[str, int]]) -> list[str]:
     """What to say of languages, given with how many items they have, whose intervals are not to be trusted."""
     few = [f"{language} ({items})" for language, items in sizes if 1 < items < FEW]
-    said = f"Fewer than {FEW} items in {', '.join(few)}: intervals are too narrow there, and p-values too small."
-    return [said] if few else []
+    warning = f"Fewer than {FEW} items in {', '.join(few)}: intervals are too narrow there, and p-values too small."
+    return [warning] if few else []
 
 
 def mean_of_defined(values: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """The report: every score of every language with its interval, the means, and what happened to the data.
 
-All of it is plain values, so that JSON holds the whole: fractions, and None where a score is not defined.
+All of it is plain values, so that JSON holds everything: fractions, and None where a score is not defined.
 """
 
 from collections.abc import Mapping

@@ -83,16 +83,16 @@ def resample_scores(
     """
     joined = {x: np.concatenate([part for each in parts for part in each], axis=1) for x, parts in counts.items()}
     sums = resample_languages(joined, translations, resamples, seed)
-    found: dict[str, list[Scored]] = {}
+    by_language: dict[str, list[Scored]] = {}
     for language, by_score in counts.items():
         widths = [part.shape[1] for each in by_score for part in each]
         drawn = iter(_blocks(sums[language].values, widths))
-        found[language] = []
+        by_language[language] = []
         for score, parts in zip(scores, by_score, strict=True):
             values = np.array([float(score.score(part.sum(axis=0))) for part in parts])
             samples = np.stack([score.score(next(drawn)) for _ in parts], axis=1)
-            found[language].append(Scored(values, draw_again(samples, sums[language].random), len(parts[0])))
-    return found
+            by_language[language].append(Scored(values, draw_again(samples, sums[language].random), len(parts[0])))
+    return by_language
 
 
 @dataclass(frozen=True)
@@ -136,11 +136,11 @@ def resample_languages(
         shared = rows[language] >= 0
         np.add.at(block, rows[language][shared], part[shared])
     drawn = _blocks(resampled_sums(together, resamples, generator(seed, TOGETHER)), widths)
-    found = {}
+    by_language = {}
     for (language, part), sums in zip(counts.items(), drawn, strict=True):
         alone = part[rows[language] < 0]
-        found[language] = Sums(sums + resampled_sums(alone, resamples, random[language]), random[language])
-    return found
+        by_language[language] = Sums(sums + resampled_sums(alone, resamples, random[language]), random[language])
+    return by_language
 
 
 def generator(seed: int, language: str) -> np.random.Generator:

@@ -44,7 +44,7 @@ _PLAIN_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 
 
 def default_folder(run: str | Path, source: str, split: str) -> Path:
-    """Where an evaluation is saved if nothing else is said: beside the run, by data and split."""
+    """Where an evaluation is saved if no other is given: beside the run, by data and split."""
     data = re.sub("[^A-Za-z0-9_-]+", "-", source if ":" in source else Path(source).name).strip("-")[:60] or "data"
     return _beside(run) / f"{data}-{split}"
 
@@ -86,7 +86,7 @@ def save_evaluation(folder: str | Path, predictions: Predictions, report: Report
 
     Args:
         folder: Where to; an earlier evaluation there is replaced.
-        predictions: What the model said.
+        predictions: The predictions of the model.
         report: What `evaluate.build_report` made of it.
 
     Returns:
@@ -108,10 +108,10 @@ def save_evaluation(folder: str | Path, predictions: Predictions, report: Report
 def _files_of(folder: Path) -> Ours:
     """Which files in a folder are those of the evaluation in it; none where there is none."""
     try:
-        whole = json.loads((folder / REPORT).read_text("utf-8"))
-        told = [*whole["files"].values(), *(each["ids"] for each in whole["files"].values() if "ids" in each)]
-        names = {REPORT, "evaluation.md", *(each["file"] for each in told)}
-        names = names if isinstance(whole["format"], int) else set()
+        record = json.loads((folder / REPORT).read_text("utf-8"))
+        entries = [*record["files"].values(), *(each["ids"] for each in record["files"].values() if "ids" in each)]
+        names = {REPORT, "evaluation.md", *(each["file"] for each in entries)}
+        names = names if isinstance(record["format"], int) else set()
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         names = set()
     return names.__contains__
@@ -128,8 +128,8 @@ def read_evaluation(folder: str | Path) -> Predictions:
     Raises:
         RunError: If it is none, was written by a newer version, or a file is missing or changed.
     """
-    with _damage_told(folder) as whole:
-        task, sources = whole["task"], whole["source_languages"]
+    with _record_of(folder) as record:
+        task, sources = record["task"], record["source_languages"]
         if not isinstance(sources, list):
             raise TypeError(f"source_languages is {sources!r}")
         return Predictions(
@@ -137,9 +137,9 @@ def read_evaluation(folder: str | Path) -> Predictions:
             task=_task(task),
             source_languages=sources,
             languages=[
-                _read_predicted(Path(folder), name, task["kind"], told) for name, told in whole["files"].items()
+                _read_predicted(Path(folder), name, task["kind"], entry) for name, entry in record["files"].items()
             ],
-            about={name: whole[name] for name in ABOUT if name in whole},
+            about={name: record[name] for name in ABOUT if name in record},
         )
 
 
@@ -149,23 +149,23 @@ def read_report(folder: str | Path) -> Report:
     Raises:
         RunError: As for `read_evaluation`; the files of predictions are not looked at.
     """
-    with _damage_told(folder) as whole:
-        return Report.from_dict(whole)
+    with _record_of(folder) as record:
+        return Report.from_dict(record)
 
 
 @contextmanager
-def _damage_told(folder: str | Path) -> Iterator[dict[str, Any]]:
-    """What `evaluation.json` holds; whatever is found wrong with it becomes one sentence."""
+def _record_of(folder: str | Path) -> Iterator[dict[str, Any]]:
+    """What `evaluation.json` holds; whatever is wrong with it becomes one sentence."""
     file = Path(folder) / REPORT
     bring_back(file.parent, REPORT, _files_of)
     try:
-        whole = json.loads(file.read_text("utf-8"))
-        if whole["format"] != FORMAT:
+        record = json.loads(file.read_text("utf-8"))
+        if record["format"] != FORMAT:
             raise RunError(
-                f"{folder} has evaluation format {whole['format']!r}, this version reads format {FORMAT}; "
+                f"{folder} has evaluation format {record['format']!r}, this version reads format {FORMAT}; "
                 "pip install -U dlfa-adapters"
             )
-        yield whole
+        yield record
     except FileNotFoundError as error:
         raise RunError(f"{folder} is not a whole saved evaluation: it lacks {Path(error.filename).name}.") from None
     except RunError:
@@ -179,14 +179,14 @@ def _write(folder: Path, predictions: Predictions, report: Report) -> None:
     from dlfa_adapters.scores.show import markdown
 
     (folder / "evaluation.md").write_text(markdown(report), "utf-8")
-    whole = {**report.to_dict(), "files": files}
-    text = json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False)
+    record = {**report.to_dict(), "files": files}
+    text = json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False)
     (folder / REPORT).write_text(text + "\n", "utf-8")
 
 
-def _task(told: dict[str, Any]) -> Task:
-    task = with_labels(told["name"], told["kind"], told["labels"])
-    return replace(task, parallel=bool(told.get("parallel", task.parallel)))
+def _task(record: dict[str, Any]) -> Task:
+    task = with_labels(record["name"], record["kind"], record["labels"])
+    return replace(task, parallel=bool(record.get("parallel", task.parallel)))
 
 
 def _write_predicted(folder: Path, languages: Sequence[Predicted]) -> dict[str, dict[str, Any]]:
@@ -202,30 +202,30 @@ def _write_predicted(folder: Path, languages: Sequence[Predicted]) -> dict[str, 
         kind = kind_named(language.kind)
         path = folder / "predictions" / f"{name}{kind.suffix}"
         kind.write_predictions(path, language)
-        told = {**_named(folder, path), "own_ids": language.own_ids}
+        entry = {**_named(folder, path), "own_ids": language.own_ids}
         if kind.ids_beside and language.own_ids:
             if any("\n" in name or "\r" in name for name in language.ids):
-                told["own_ids"] = False  # cannot stand on a line each
+                entry["own_ids"] = False  # cannot stand on a line each
             else:
                 write_lines(path.with_suffix(".ids"), language.ids)
-                told["ids"] = _named(folder, path.with_suffix(".ids"))
-        files[language.language] = told
+                entry["ids"] = _named(folder, path.with_suffix(".ids"))
+        files[language.language] = entry
     return files
 
 
-def _unchanged(folder: Path, told: dict[str, Any]) -> Path:
-    path = folder / told["file"]
-    if sha256_of(path) != told["sha256"]:
+def _unchanged(folder: Path, entry: dict[str, Any]) -> Path:
+    path = folder / entry["file"]
+    if sha256_of(path) != entry["sha256"]:
         raise RunError(f"{path} is not the file that was written (cut short or changed); evaluate again.")
     return Path(path)
 
 
-def _read_predicted(folder: Path, language: str, kind: str, told: dict[str, Any]) -> Predicted:
-    """Read the predictions of a language, of which `_write_predicted` gave `told`."""
-    path = _unchanged(folder, told)
-    ids = read_lines(_unchanged(folder, told["ids"]), Notes(path)) if "ids" in told else None
+def _read_predicted(folder: Path, language: str, kind: str, entry: dict[str, Any]) -> Predicted:
+    """Read the predictions of a language, of which `_write_predicted` gave `entry`."""
+    path = _unchanged(folder, entry)
+    ids = read_lines(_unchanged(folder, entry["ids"]), Notes(path)) if "ids" in entry else None
     columns = kind_named(kind).read_predictions(path, ids)
-    return Predicted(language=language, kind=kind, own_ids=told.get("own_ids"), **columns)
+    return Predicted(language=language, kind=kind, own_ids=entry.get("own_ids"), **columns)
 
 
 def prediction_names(languages: Sequence[str]) -> list[str]:

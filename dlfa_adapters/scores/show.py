@@ -59,7 +59,7 @@ def tables(report: Report) -> list[TextTable]:
 
 
 def markdown(report: Report) -> str:
-    """The whole report, without the details of each type, as Markdown."""
+    """The report, without the details of each type, as Markdown."""
     shown = tables(report)
     return to_markdown(shown[0].title, shown, notes(report))
 
@@ -80,7 +80,7 @@ def comparison_tables(comparison: Comparison) -> list[TextTable]:
 
 
 def comparison_markdown(comparison: Comparison) -> str:
-    """The whole comparison of two models as Markdown."""
+    """The comparison of two models as Markdown."""
     return to_markdown("Comparison", comparison_tables(comparison), comparison_notes(comparison))
 
 
@@ -120,17 +120,17 @@ def _tables(report: Report, table: Table, title: str, heading: str = "") -> list
 
 
 def _estimates(report: Report, scores: dict[str, Estimate]) -> list[str]:
-    return [with_ends(found.value, found.low, found.high) for found in map(scores.__getitem__, report.titles)]
+    return [with_ends(each.value, each.low, each.high) for each in map(scores.__getitem__, report.titles)]
 
 
 def _size(row: DifferenceRow, names: Sequence[str]) -> str:
     return f"{row.items:,}" if "items" in names else str(len(row.languages))
 
 
-def _difference(found: Difference, adjusted: bool) -> list[str]:
-    values = [found.p_value, *([found.adjusted_p] if adjusted else [])]
+def _difference(delta: Difference, adjusted: bool) -> list[str]:
+    values = [delta.p_value, *([delta.adjusted_p] if adjusted else [])]
     p = [NO_VALUE if value is None else f"{value:.3f}" for value in values]
-    return [percent(found.a), percent(found.b), with_ends(found.difference, found.low, found.high, "+"), *p]
+    return [percent(delta.a), percent(delta.b), with_ends(delta.difference, delta.low, delta.high, "+"), *p]
 
 
 def _markdown_row(cells: Sequence[str]) -> str:
@@ -224,7 +224,7 @@ def _adapter_notes(report: Report) -> Iterator[str]:
 
 def comparison_notes(comparison: Comparison) -> list[str]:
     """What a reader of a comparison has to know."""
-    told = [
+    sentences = [
         f"A is {comparison.a}; B is {comparison.b}.",
         f"[low, high]: {100 * LEVEL:.0f} % percentile interval of the paired bootstrap, {comparison.resamples:,} "
         f"resamples of the same items for both, seed {comparison.seed}; p: two-sided, from the same resamples, for one "
@@ -240,10 +240,10 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         if any(row.scores[score].adjusted_p is not None for row in rows)
     ]
     if tested:
-        told.append(
+        sentences.append(
             "Where nothing differs, one difference of twenty has p < 0.05; adjusted p (max-T) is for "
             f"{' and '.join(tested)} at once."
         )
     if comparison.drawn is not None:
-        told.append(comparison.drawn.sentence)
-    return [*told, *few_items((row.title, row.items) for row in comparison.languages)]
+        sentences.append(comparison.drawn.sentence)
+    return [*sentences, *few_items((row.title, row.items) for row in comparison.languages)]

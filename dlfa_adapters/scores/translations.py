@@ -6,7 +6,7 @@ own: intervals of languages that are drawn one by one are too narrow.
 
 What tells it are the ids, never the number of items: ids of the data's own (`index_id`, `sent_id`, `pairID`); for a
 task that is known to be parallel also the place in the file. Ids that stand for different things, such as 1, 2, ... in
-two files that have nothing to do with each other, are found out by the gold labels, which translations share.
+two files that have nothing to do with each other, are detected by the gold labels, which translations share.
 Where items are drawn together that are no translations, the interval is as wide as it would be otherwise.
 """
 
@@ -55,7 +55,7 @@ EARLIER = Drawn(
     sentence="Languages were resampled one by one, by a version that knew no other way: if items are translations of "
     "each other, the intervals of the means are too narrow; make it anew.",
 )
-"""What is said of figures that were saved before languages could be drawn together."""
+"""The note on figures that were saved before languages could be drawn together."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,13 @@ def find_translations(languages: Sequence[Items], task: Task) -> Translations | 
     if len(languages) < 2:
         return None
     keys = {each.language: _keys(each, task) for each in languages}
-    times = Counter(key for found in keys.values() for key in set(found) if key is not None)
+    times = Counter(key for by_item in keys.values() for key in set(by_item) if key is not None)
     shared = {key for key, number in times.items() if number > 1}
     untold = any(each.own_ids is None for each in languages)
     if not shared or (kind_named(task.kind).shares_gold and not _labels_agree(languages, keys, shared)):
         return _apart(languages, untold and kind_named(task.kind).ids_beside)
-    joined = {name: [key if key in shared else None for key in found] for name, found in keys.items()}
-    alone = sum(key is None for found in joined.values() for key in found)
+    joined = {name: [key if key in shared else None for key in by_item] for name, by_item in keys.items()}
+    alone = sum(key is None for by_item in joined.values() for key in by_item)
     by = " and ".join(dict.fromkeys(_names(languages, task, joined)))
     sentence = f"Languages are resampled together: items are translations of each other (by {by})"
     sentence += f"; {alone:,} items without a partner are drawn by themselves." if alone else "."
