@@ -97,7 +97,7 @@ def measure_run(run: str | Path | Run, pairs: Pairs, **options: Any) -> Parallel
         **options: `resamples`, `seed`, `on_progress`.
 
     Raises:
-        RunError: If the folder is not a whole run; see `load_run`.
+        RunError: If the folder is not a complete run; see `load_run`.
         DataError: If there are fewer than two pairs.
     """
     run = run if isinstance(run, Run) else read_run(run)
@@ -199,12 +199,12 @@ def sentence_states(
     encoder, fusions = inner.base_model, [module for module in model.modules() if isinstance(module, Fusion)]
     seen: dict[str, Any] = {}
     hooks = [encoder.register_forward_hook(lambda _module, _inputs, output: seen.update(encoder=output))]
-    # Of fusions within a fusion the outer one ends last, and is kept.
+    # Of fusions within a fusion the outer one ends last, and counts.
     hooks += [
         each.register_forward_hook(lambda _module, _inputs, output: seen.update(fused=output)) for each in fusions
     ]
     lengths = [len(sentence.input_ids) for sentence in sentences]
-    found: dict[str, Tensor] = {}
+    states: dict[str, Tensor] = {}
     try:
         for batch in token_budget_batches(lengths, tokens_at_once(inner, encoder.config)):
             rows = pad_batch([sentences[i] for i in batch], pad_token_id)
@@ -212,15 +212,15 @@ def sentence_states(
             (model if fusions else encoder)(**inputs, output_hidden_states=True, return_dict=True)
             for name, state in _by_name(seen).items():
                 means = pool_tokens(state.float(), inputs["attention_mask"], "mean").cpu()
-                found.setdefault(name, torch.empty(len(sentences), means.shape[1]))[batch] = means
+                states.setdefault(name, torch.empty(len(sentences), means.shape[1]))[batch] = means
             if on_progress is not None:
                 on_progress(len(batch))
     finally:
         for hook in hooks:
             hook.remove()
-    if not all(state.isfinite().all() for state in found.values()):
+    if not all(state.isfinite().all() for state in states.values()):
         raise RunError("The model gives hidden states that are not finite numbers; its weights may be damaged.")
-    return found
+    return states
 
 
 def _by_name(seen: dict[str, Any]) -> dict[str, Tensor]:

@@ -91,11 +91,11 @@ def differences(a: StateReport, b: StateReport) -> dict[str, Difference]:
     """
     if a.draws != b.draws:
         raise ConfigError(f"expected states of the same pairs and resamples, got {a.draws} and {b.draws}.")
-    found = {}
+    by_measure = {}
     for name, drawn in zip(MEASURES, (b.samples - a.samples).T, strict=True):
         of_a, of_b = (report.scores[name].value or 0.0 for report in (a, b))
-        [found[name]] = intervals.paired_differences([Paired(of_a, of_b, drawn)])
-    return found
+        [by_measure[name]] = intervals.paired_differences([Paired(of_a, of_b, drawn)])
+    return by_measure
 
 
 def all_differences(reports: Sequence[ParallelReport]) -> list[tuple[str, str, dict[str, Difference]]]:
@@ -104,15 +104,15 @@ def all_differences(reports: Sequence[ParallelReport]) -> list[tuple[str, str, d
     Returns:
         The names of the two states, and B minus A.
     """
-    found = [
+    compared = [
         (f"{report.name}, last layer", f"{report.name}, fused", differences(report.layers[-1], report.fused))
         for report in reports
         if report.fused is not None and report.fusion != "last"
     ]
     names = [f"{report.name}, {'fused' if report.fused else 'last layer'}" for report in reports]
     for report, name in zip(reports[1:], names[1:], strict=True):
-        found.append((names[0], name, differences(reports[0].final, report.final)))
-    return found
+        compared.append((names[0], name, differences(reports[0].final, report.final)))
+    return compared
 
 
 def parallel_tables(
@@ -133,8 +133,8 @@ def parallel_tables(
         fusion = f" ({report.fusion})" if report.fusion else ""
         shown.append(TextTable(header, rows, f"{report.name}{fusion}: {report.pairs:,} pairs"))
     rows = [
-        [f"{b} − {a}" if name == "cosine" else "", name, *_difference(found[name], name)]
-        for a, b, found in compared
+        [f"{b} − {a}" if name == "cosine" else "", name, *_difference(by_measure[name], name)]
+        for a, b, by_measure in compared
         for name in ("cosine", "gap", "retrieval")
     ]
     header = ["", "", "difference", INTERVAL, "p"]
@@ -151,11 +151,11 @@ def parallel_notes(reports: Sequence[ParallelReport]) -> list[str]:
     ]
 
 
-def _difference(found: Difference, measure: str) -> list[str]:
+def _difference(estimate: Difference, measure: str) -> list[str]:
     """Retrieval in points, which are percent."""
     digits, scale = (1, 100) if measure == "retrieval" else (3, 1)
-    value, low, high = (f"{scale * (x or 0.0):+.{digits}f}" for x in (found.difference, found.low, found.high))
-    return [value, f"[{low}, {high}]", f"{found.p_value:.3f}"]
+    value, low, high = (f"{scale * (x or 0.0):+.{digits}f}" for x in (estimate.difference, estimate.low, estimate.high))
+    return [value, f"[{low}, {high}]", f"{estimate.p_value:.3f}"]
 
 
 def plot_parallel(reports: Sequence[ParallelReport], path: str | Path) -> None:

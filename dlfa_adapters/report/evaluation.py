@@ -92,7 +92,7 @@ def evaluation_part(predictions: Predictions, report: Report, anchor: str) -> Ev
     """Collect what is shown of an evaluation.
 
     Args:
-        predictions: What the model said.
+        predictions: The predictions of the model.
         report: The scores of that.
         anchor: See `EvaluationPart`.
 

@@ -72,7 +72,7 @@ def write_report(source: str | Path, out: str | Path | None = None) -> Path:
 
 
 def default_file(source: str | Path) -> Path:
-    """Where the report goes if nothing else is said: beside the folder, under its name.
+    """Where the report goes if no other is given: beside the folder, under its name.
 
     Raises:
         ConfigError: If it is the root, beside which there is nothing.
@@ -125,7 +125,7 @@ def _sweep_page(file: Path, command: str) -> Page:
 
 
 def _evaluations(run: Run) -> tuple[list[EvaluationPart], list[str]]:
-    """The saved evaluations beside a run; those of an earlier model under the same name are told and left out."""
+    """The saved evaluations beside a run; those of an earlier model under the same name are reported and left out."""
     parts: list[EvaluationPart] = []
     notes, now = [], sha256_of(run.folder / "run.json")
     for folder in evaluations_of(run.folder):

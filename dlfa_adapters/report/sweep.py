@@ -211,7 +211,7 @@ def _method(table: SweepTable) -> Iterator[str]:
 def _chart(table: SweepTable) -> LineChart | None:
     """The mean by layer, with the baseline as a level."""
     means = {line.name: line.means[table.group.name] for line in table.lines}
-    layers = {int(found[1]): mean for name, mean in means.items() if (found := _LAYER.fullmatch(name))}
+    layers = {int(match[1]): mean for name, mean in means.items() if (match := _LAYER.fullmatch(name))}
     if not layers:
         return None
     order = sorted(layers)
