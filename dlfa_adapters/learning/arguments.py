@@ -27,7 +27,7 @@ def training_arguments(
         folder: Where checkpoints go.
         has_dev: Whether there are dev data, on which the best checkpoint is chosen.
         find_unused: Whether some parameters get no gradient.
-        compile_model: Whether Trainer compiles the whole model.
+        compile_model: Whether Trainer compiles the model.
         label_names: The inputs of the model that are labels.
     """
     from transformers import TrainingArguments
@@ -172,7 +172,7 @@ def steps_of_epoch(settings: Settings, rows: int) -> int:
 
 
 def told(before: Settings, after: Settings, rows: int, items: str, *, plateau: bool) -> list[str]:
-    """What the user is told where small data have got more epochs: one sentence, or none.
+    """The note where small data have got more epochs: one sentence, or none.
 
     Args:
         before: Resolved settings.
@@ -196,7 +196,7 @@ def told(before: Settings, after: Settings, rows: int, items: str, *, plateau: b
 
 
 def few_steps(settings: Settings, rows: int) -> str | None:
-    """What a user is told whose sweep has fewer steps than a training would have; None where it has enough."""
+    """The note on a sweep that has fewer steps than a training would have; None where it has enough."""
     longer = least_steps(settings, rows, plateau=False)
     if longer.steps.epochs == settings.steps.epochs:
         return None

@@ -70,7 +70,7 @@ def choose_layer(
         train: Training data, a dataset with the columns of `load_source`.
         dev: Source dev data, likewise.
         settings: Resolved ones; `fuse_layer` is not looked at.
-        out: The run folder that will be; hidden states are kept beside it while the layer is chosen.
+        out: The run folder that will be; hidden states are cached beside it while the layer is chosen.
         progress: Called after each step.
 
     Raises:

@@ -105,11 +105,11 @@ def task_for(name: str, train: Loaded, labels: str | None) -> Task:
     counts = label_counts(train)
     kind = kind_named(train.kind)
     learnt, metric = kind.to_learn(counts)
-    found = labels_in_order(learnt)
+    in_order = labels_in_order(learnt)
     if known is None:
-        return kind.make_task(name, found, metric, pair=kind.are_pairs(kind.inputs(train.dataset)))
+        return kind.make_task(name, in_order, metric, pair=kind.are_pairs(kind.inputs(train.dataset)))
     if labels == "data":
-        return replace(known, labels=kind.make_task(name, found, known.metric).labels)
+        return replace(known, labels=kind.make_task(name, in_order, known.metric).labels)
     slips = (counts.keys() - set(learnt)) | {
         label for label, like in lookalikes(counts).items() if like in known.labels
     }
@@ -209,8 +209,8 @@ def _nothing_to_find(dev: Loaded, task: Task) -> Iterator[str]:
 
 def _unknown_labels(train: Loaded, dev: Loaded) -> Iterator[str]:
     """Labels of dev that training never sees."""
-    known, found = label_counts(train), label_counts(dev)
-    if unknown := {label: count for label, count in found.items() if label not in known}:
+    in_train, in_dev = label_counts(train), label_counts(dev)
+    if unknown := {label: count for label, count in in_dev.items() if label not in in_train}:
         named = _some([f"{label} ({count:,})" for label, count in sorted(unknown.items())])
         yield f"Labels of the dev data that the training data do not have, counted as missed: {named}."
 

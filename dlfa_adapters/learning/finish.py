@@ -28,9 +28,9 @@ class Outcome:
     """What came out of a training.
 
     Attributes:
-        best: Which epoch or step was kept.
+        best: Which epoch or step is the best.
         dev_scores: The dev score of each evaluation.
-        dev_score: That of the weights that were kept; None without dev data.
+        dev_score: That of the best weights; None without dev data.
         labels: How many different labels they predict on dev; None without dev data.
         seconds: How long it took, data and encoder not counted.
         found_nothing: That the model predicts nothing of use on dev, and what to try; None where it does.
@@ -128,7 +128,7 @@ def write_training_run(training: Training, plan: Plan, encoder: dict[str, Any], 
             "dev_scores": outcome.dev_scores,
             **({"rates_tried": {f"{rate:g}": score for rate, score in plan.tried.items()}} if plan.tried else {}),
             "steps": plan.steps,
-            **{name: said for name in ("found_nothing", "advice") if (said := getattr(outcome, name))},
+            **{name: note for name in ("found_nothing", "advice") if (note := getattr(outcome, name))},
             "trainable_parameters": trainable,
             "parameters": total,
             "seconds": outcome.seconds,

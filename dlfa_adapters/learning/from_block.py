@@ -68,7 +68,7 @@ class Choice:
     """Whether a training begins at a block, or runs through all of them.
 
     Attributes:
-        line: What the user is told.
+        line: The note to the user.
         below: The blocks below which nothing learns.
         cache: Where their states go; None: they run in every epoch.
     """
@@ -90,8 +90,8 @@ class Choice:
         pad_token_id = ready.plan.encoder.tokenizer.pad_token_id
         progress(stage, 0, len(rows))
         model.eval()
-        found = self.cache.states(model, {"rows": rows}, pad_token_id, lambda done: progress(stage, done, len(rows)))
-        return LowerStates(self.below, found["rows"])
+        states = self.cache.states(model, {"rows": rows}, pad_token_id, lambda done: progress(stage, done, len(rows)))
+        return LowerStates(self.below, states["rows"])
 
 
 def _rows(ready: Ready) -> list[HasInputIds]:

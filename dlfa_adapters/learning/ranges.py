@@ -44,10 +44,10 @@ def check_ranges(options: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: Naming the option, its range and the value that came.
     """
-    for name, (low, high, said) in RANGES.items():
+    for name, (low, high, allowed) in RANGES.items():
         value = options.get(name)
         if value is not None and not low <= value <= high:  # NaN is in no range
-            raise ConfigError(f"{name} must be {said}, got {value!r}.")
+            raise ConfigError(f"{name} must be {allowed}, got {value!r}.")
 
 
 def check_report_to(place: str) -> None:
@@ -82,13 +82,13 @@ def parse_numbers(text: str, what: str = "layers") -> list[int]:
     Raises:
         ConfigError: If it is neither, or a range runs backwards.
     """
-    found: list[int] = []
+    numbers: list[int] = []
     for part in text.split(","):
         first, _, last = part.strip().partition("-")
         if not first.isdecimal() or not (last or first).isdecimal() or int(last or first) < int(first):
             raise ConfigError(f"expected {what} such as 4-9 or 1,7, got {text!r}.")
-        found += range(int(first), int(last or first) + 1)
-    return found
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
 
 
 def blocks_left_out(options: dict[str, Any]) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def check_rates(settings: "Settings", tuning: "Tuning") -> None:
 
 
 def at_the_edge(end: str, rate: float, tried: Iterable[float]) -> str:
-    """What a user is told whose best rate has no neighbour on one side.
+    """The advice where the best rate has no neighbour on one side.
 
     Args:
         end: `lowest` or `highest`.
@@ -165,5 +165,5 @@ def at_the_edge(end: str, rate: float, tried: Iterable[float]) -> str:
         tried: What was tried.
     """
     further = rate / 3 if end == "lowest" else rate * 3
-    said = ",".join(f"{each:g}" for each in sorted({*tried, float(f"{further:.0e}")}))
-    return f"The best learning rate of the head, {rate:g}, is the {end} of those tried; try --head-lr {said}."
+    rates = ",".join(f"{each:g}" for each in sorted({*tried, float(f"{further:.0e}")}))
+    return f"The best learning rate of the head, {rate:g}, is the {end} of those tried; try --head-lr {rates}."

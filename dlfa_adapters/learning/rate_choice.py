@@ -1,4 +1,4 @@
-"""The learning rates of a variant: which were tried, what source dev said of them, and which were chosen.
+"""The learning rates of a variant: which were tried, their scores on source dev, and which were chosen.
 
 A variant is tried with its first seed, at all rates, on training and dev data alone; all its seeds then learn at the
 rates that were best on dev. No variant, the baseline least of all, is trained at rates that were chosen for another.
@@ -86,8 +86,8 @@ class RateChoice:
 
     def to_dict(self) -> dict[str, Any]:
         """For a JSON file."""
-        told = {"head": finite_or_none(self.rates.head), "encoder": self.rates.encoder}
-        return {**told, "tried": [attempt.to_dict() for attempt in self.tried]}
+        chosen = {"head": finite_or_none(self.rates.head), "encoder": self.rates.encoder}
+        return {**chosen, "tried": [attempt.to_dict() for attempt in self.tried]}
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> "RateChoice":

@@ -78,7 +78,7 @@ def train(
         on_epoch: Called with the number of each epoch, likewise. The model is `Plan.model`.
         progress: Called with a stage, how many steps of it were just done, and how many it has; for the screen.
         **options: Fields of `Settings`, e.g. `fuse_layer=8`, `epochs=3`, `leave_out=range(1, 7)`; and how files are
-            read, where it is not found rightly: `format`, `word_column`, `tag_column`, see `data.reading.Reading`.
+            read, where it is not detected rightly: `format`, `word_column`, `tag_column`, see `data.reading.Reading`.
 
     Returns:
         The run.
@@ -186,14 +186,14 @@ def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
     """Train a head on frozen states, from the states and the epoch that an earlier call has left."""
     plan, data = ready.plan, (ready.train, ready.dev)
     name, pad = plan.task.name, plan.encoder.tokenizer.pad_token_id
-    found = train_features(plan.encoder.model, name, pad, *data, plan.settings, folder, report)
-    trial, head = found.trial, found.trial.head
+    learned = train_features(plan.encoder.model, name, pad, *data, plan.settings, folder, report)
+    trial, head = learned.trial, learned.trial.head
     if trial.dev:
         plan.settings = plan.settings.changed(head_learning_rate=trial.rate.learning_rate)
         plan.tried = {rate.learning_rate: score for rate, score in zip(trial.rates, trial.dev, strict=True)}
         if trial.edge:
             logger.warning(at_the_edge(trial.edge, trial.rate.learning_rate, plan.tried))
-    return Outcome(f"epoch {head.epoch}", head.dev_scores, head.dev_score if trial.dev else None, found.labels)
+    return Outcome(f"epoch {head.epoch}", head.dev_scores, head.dev_score if trial.dev else None, learned.labels)
 
 
 def _steps(
@@ -204,7 +204,7 @@ def _steps(
     on_step: Callable[[int], None] | None,
     on_epoch: Callable[[int], None] | None,
 ) -> Outcome:
-    """Train with Trainer, from the last whole checkpoint where there is one."""
+    """Train with Trainer, from the last complete checkpoint where there is one."""
     plan, settings, has_dev = ready.plan, ready.plan.settings, ready.dev is not None
     head = plan.encoder.model.heads[plan.task.name]
     if settings.machine.compile:
@@ -241,5 +241,5 @@ def _steps(
     else:
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     best = trainer.state.best_global_step if has_dev else trainer.state.global_step
-    scores, kept = dev_scores(trainer.state), kept_entry(trainer.state)
-    return Outcome(f"step {best}", scores, max(scores) if scores else None, kept.get("eval_labels"))
+    scores, entry = dev_scores(trainer.state), kept_entry(trainer.state)
+    return Outcome(f"step {best}", scores, max(scores) if scores else None, entry.get("eval_labels"))

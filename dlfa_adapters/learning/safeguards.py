@@ -67,7 +67,7 @@ def check_gradients(model: nn.Module, step: int, learning: Sequence[nn.Parameter
 
 @torch.no_grad()
 def check_weights(model: nn.Module) -> None:
-    """Refuse to keep weights that are not finite: the last step may have made them so, and no loss comes after it.
+    """Refuse to save weights that are not finite: the last step may have made them so, and no loss comes after it.
 
     Args:
         model: The model that was trained.
@@ -93,10 +93,10 @@ def _where(model: nn.Module, inputs: dict[str, Any]) -> str:
     model = getattr(model, "module", model).eval()
     if wrong := _not_finite(model):
         return f"the {wrong}"
-    with _watching(model) as found:
+    with _watching(model) as not_finite:
         model(**inputs)
-    if found:
-        return f"the first output that is not finite is that of {found[0]}"
+    if not_finite:
+        return f"the first output that is not finite is that of {not_finite[0]}"
     return (
         "the batch runs through with finite numbers when it runs again, so dropout or batch statistics brought it about"
     )
@@ -105,20 +105,20 @@ def _where(model: nn.Module, inputs: dict[str, Any]) -> str:
 @contextmanager
 def _watching(model: nn.Module) -> Iterator[list[str]]:
     """Collect the names of modules whose outputs are not finite, in the order in which they are computed."""
-    found: list[str] = []
+    not_finite: list[str] = []
 
     def hook(name: str) -> Any:
         def look(module: nn.Module, args: Any, output: Any) -> None:
             tensors = output if isinstance(output, tuple | list) else [output]
             # a mask adds the lowest number there is, or -inf, on purpose: only NaN and +inf are signs of trouble
             if any(isinstance(t, Tensor) and t.is_floating_point() and _is_bad(t) for t in tensors):
-                found.append(name)
+                not_finite.append(name)
 
         return look
 
     handles = [module.register_forward_hook(hook(name)) for name, module in model.named_modules() if name]
     try:
-        yield found
+        yield not_finite
     finally:
         for handle in handles:
             handle.remove()
@@ -152,7 +152,7 @@ def removed_if_the_disk_is_full(checkpoint: Path) -> Iterator[None]:
 
 
 def seal(checkpoint: Path) -> None:
-    """Declare a checkpoint whole: list its files with their checksums."""
+    """Declare a checkpoint complete: list its files with their checksums."""
     files = {path.relative_to(checkpoint).as_posix(): sha256_of(path) for path in _files(checkpoint)}
     write_json(checkpoint / MANIFEST, {"files": files})
 
@@ -168,7 +168,7 @@ def is_whole(checkpoint: Path) -> bool:
 
 
 def last_whole(folder: Path) -> Path | None:
-    """The latest whole checkpoint; those after it, which were cut short or are damaged, are deleted."""
+    """The latest complete checkpoint; those after it, which were cut short or are damaged, are deleted."""
     for checkpoint in reversed(_checkpoints(folder)):
         if is_whole(checkpoint):
             return checkpoint
@@ -178,13 +178,13 @@ def last_whole(folder: Path) -> Path | None:
 
 
 def last_checkpoint(folder: Path, resume: bool) -> Path | None:
-    """The last whole checkpoint of a training that is resumed, in every process; None where none is."""
+    """The last complete checkpoint of a training that is resumed, in every process; None where none is."""
     wait_for_everyone()  # until the main process has written the plan
     if not resume:
         return None
-    found = last_whole(folder) if is_main() else None  # which deletes what was cut short
+    latest = last_whole(folder) if is_main() else None  # which deletes what was cut short
     wait_for_everyone()
-    return found if is_main() else last_whole(folder)
+    return latest if is_main() else last_whole(folder)
 
 
 def prune(folder: Path, best: str | None) -> None:
@@ -195,8 +195,8 @@ def prune(folder: Path, best: str | None) -> None:
 
 
 def _checkpoints(folder: Path) -> list[Path]:
-    found = [path for path in folder.glob("checkpoint-*") if path.name.rpartition("-")[2].isdecimal()]
-    return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
+    folders = [path for path in folder.glob("checkpoint-*") if path.name.rpartition("-")[2].isdecimal()]
+    return sorted(folders, key=lambda path: int(path.name.rpartition("-")[2]))
 
 
 def _files(checkpoint: Path) -> list[Path]:

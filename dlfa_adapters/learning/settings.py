@@ -151,13 +151,13 @@ class Settings:
     def as_dict(self) -> dict[str, Any]:
         """For a JSON file; `make_settings(**settings)` reads it again."""
         others = {name: value for part in (self.text, self.steps, self.machine) for name, value in flat(part).items()}
-        found = {**self.head.recorded(), **others}
+        options = {**self.head.recorded(), **others}
         for name, before in _STANDS_BEHIND.items():
-            if name in found:
-                value, names = found.pop(name), list(found)
+            if name in options:
+                value, names = options.pop(name), list(options)
                 at = names.index(before) + 1
-                found = {**{n: found[n] for n in names[:at]}, name: value, **{n: found[n] for n in names[at:]}}
-        return found
+                options = {**{n: options[n] for n in names[:at]}, name: value, **{n: options[n] for n in names[at:]}}
+        return options
 
 
 _STANDS_BEHIND = {
@@ -201,7 +201,7 @@ def resolve(settings: Settings, tuning: Tuning) -> Settings:
     """Fill in what was left open, from the tuning's defaults and the machine.
 
     Raises:
-        ConfigError: If the machine cannot do what is asked for, or the batch cannot be divided.
+        ConfigError: If the machine cannot do what is requested, or the batch cannot be divided.
     """
     import torch
 

@@ -133,7 +133,7 @@ class TrainingMixin:
 
 
 class FullTrainer(TrainingMixin, Trainer):
-    """Trains a whole model; checkpoints hold all of it."""
+    """Trains all of a model; checkpoints hold all of it."""
 
     def _issue_warnings_after_load(self, load_result: Any) -> None:
         """Not of the word embeddings, which adapters lists a second time, as the base of prompt tuning."""
@@ -145,13 +145,13 @@ class ModularTrainer(TrainingMixin, AdapterTrainer):
     """Trains adapters and heads; checkpoints hold those."""
 
     def _load_best_model(self) -> None:
-        """The weights of the best step in place of the last one's, as they were asked for."""
+        """The weights of the best step in place of the last one's, as requested."""
         with without_lines("adapters.loading", "Overwriting existing adapter", "Overwriting existing head"):
             super()._load_best_model()
 
 
 class _Seams(TrainerCallback):
-    """Steps and epochs for those who asked, and early stopping from the scores in the state, which checkpoints keep."""
+    """Steps and epochs on request, and early stopping from the scores in the state, which checkpoints save."""
 
     def __init__(self, settings: Settings, on_step: Callable[[int], None], on_epoch: Callable[[int], None]) -> None:
         self.settings, self.on_step, self.on_epoch = settings, on_step, on_epoch
@@ -190,7 +190,7 @@ def dev_scores(state: Any) -> list[float]:
 
 
 def kept_entry(state: Any) -> dict[str, Any]:
-    """What was logged when the weights that are kept were judged; nothing without dev data."""
+    """What was logged when the best weights were evaluated; nothing without dev data."""
     entries = (entry for entry in state.log_history if "eval_score" in entry)
     return next((entry for entry in entries if entry["step"] == state.best_global_step), {})
 

@@ -41,7 +41,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class TuneResult:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
         trials: All trainings, in their order.
@@ -72,10 +72,10 @@ def tune(
 
     Args:
         task: See `train`.
-        out: The run folder of the best training; the others' weights are not kept.
+        out: The run folder of the best training; the others' weights are not saved.
         grid: Options of `train` with the values to try; default: `BETO_GRID`.
         sampler: `grid` tries all combinations in random order; `tpe` (Bergstra et al. 2011) looks where it was good.
-        trials: How many; default: the whole grid.
+        trials: How many; default: the full grid.
         seed: Of the order, and of every training.
         on_trial: Called after each training with it and the number of trainings in all.
         on_start: See `train`; called for the first training alone.
@@ -149,7 +149,7 @@ def _study(space: dict[str, list[Any]], sampler: str, seed: int) -> Any:
 
 
 def _trial(task: str, number: int, chosen: dict[str, Any], folder: Path, options: dict[str, Any]) -> Trial:
-    """Train, or take what an earlier call of the same search has found: samplers repeat themselves for a seed."""
+    """Train, or take the result of an earlier call of the same search: samplers repeat themselves for a seed."""
     record = folder / f"trial-{number}.json"
     saved = read_json(record)
     if saved.get("options") == chosen and isinstance(saved.get("score"), float):

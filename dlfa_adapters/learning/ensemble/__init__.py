@@ -1,4 +1,4 @@
-"""M models, each an encoder with a head of its own, trained and asked as one."""
+"""An ensemble: M models, each an encoder with a head of its own, trained and evaluated as one."""
 
 import copy
 from collections.abc import Iterable, Sequence
@@ -70,10 +70,10 @@ class Ensemble:
     def parameters(self) -> dict[str, tuple[list[int], Tensor]]:
         """By name: which members a stacked parameter belongs to, in the order of its leading axis, and itself."""
         everyone = list(range(len(self)))
-        found = {f"encoder.{name}": (everyone, leaf) for name, leaf in self.encoder.leaves.items()}
+        named = {f"encoder.{name}": (everyone, leaf) for name, leaf in self.encoder.leaves.items()}
         for number, group in enumerate(self.heads.groups):
-            found.update({f"head.{number}.{name}": (group.members, p) for name, p in group.parameters.items()})
-        return found
+            named.update({f"head.{number}.{name}": (group.members, p) for name, p in group.parameters.items()})
+        return named
 
     def state_dict(self, member: int) -> dict[str, Tensor]:
         """The weights of a member that its loss reaches, on the CPU.
@@ -84,8 +84,8 @@ class Ensemble:
         highest = max(self.heads.specs[member].head.states(self.num_layers))
         above = tuple(f"encoder.layer.{layer}." for layer in range(highest, self.num_layers))
         own = {name: w for name, w in self.encoder.state_dict(member).items() if not name.startswith(above)}
-        whole = {**{f"encoder.{name}": w for name, w in own.items()}, **self.heads.state_dict(member)}
-        return {name: weight.cpu() for name, weight in whole.items()}
+        weights = {**{f"encoder.{name}": w for name, w in own.items()}, **self.heads.state_dict(member)}
+        return {name: weight.cpu() for name, weight in weights.items()}
 
 
 class _Group(NamedTuple):

@@ -86,8 +86,8 @@ class DeviceRows:
         Args:
             order: The rows of each batch.
         """
-        whole = torch.tensor(list(chain.from_iterable(order)), dtype=torch.long).to(self.device)
-        for rows, chosen in zip(whole.split([len(batch) for batch in order]), order, strict=True):
+        flat = torch.tensor(list(chain.from_iterable(order)), dtype=torch.long).to(self.device)
+        for rows, chosen in zip(flat.split([len(batch) for batch in order]), order, strict=True):
             yield self._batch(rows, [self.lengths[i] for i in chosen])
 
     def _batch(self, rows: Tensor, lengths: list[int]) -> DeviceBatch:
@@ -114,12 +114,12 @@ _MAX_TOKENS = 65536
 
 
 class Questions:
-    """Data that members are asked about again and again.
+    """Data that members are evaluated on again and again.
 
     Args:
         examples: Rows with their gold labels.
         padding: What batches are padded with.
-        device: Where the rows are kept.
+        device: Where the rows lie.
 
     Attributes:
         rows: The rows on the device.
@@ -154,7 +154,7 @@ class Questions:
             (members, words).
         """
         device = self.rows.device
-        found = torch.zeros(members, self.count, dtype=torch.long, device=device)
+        predicted = torch.zeros(members, self.count, dtype=torch.long, device=device)
         order = token_budget_batches(self.rows.lengths, max(1, _MAX_TOKENS // members))
         for chosen, batch in zip(order, self.rows.batches(order), strict=True):
             with in_precision(device, precision):
@@ -164,12 +164,12 @@ class Questions:
                 by_word = self._examples.encoded.by_unit(chosen, by_piece)
                 logits = by_word.view(len(by_word), members, -1).transpose(0, 1)
             places = self._places(chosen).to(device)
-            found[:, places] = logits.argmax(-1)
+            predicted[:, places] = logits.argmax(-1)
             if losses is not None:
                 gold = self._gold[places].expand(members, -1)
                 each = cross_entropy(logits.float().transpose(1, 2), gold, ignore_index=IGNORED, reduction="none")
                 losses += each.sum(1) / (self._gold != IGNORED).sum().clamp(min=1)
-        return found
+        return predicted
 
     def score(self, ids: Tensor) -> tuple[Tensor, list[float]]:
         """What the answers are worth.

@@ -29,7 +29,7 @@ Leaves = dict[str, Tensor]
 
 
 def why_not_stackable(model: Any) -> str | None:
-    """Why the encoder of a model cannot be stacked; None if it can."""
+    """Why the encoder of a model cannot be in an ensemble; None if it can."""
     config = model.config
     if config.model_type not in FAMILIES:
         return f"encoders of type {config.model_type!r} are not stacked, only {', '.join(FAMILIES)}"
@@ -153,8 +153,8 @@ class StackedEncoder:
         }
         for part, names in _PARTS.items():
             for kind in ("weight", "bias"):
-                for layer, whole in enumerate(own[f"{part}.{kind}"]):
-                    for name, piece in zip(names, whole.chunk(len(names), 1), strict=True):
+                for layer, joined in enumerate(own[f"{part}.{kind}"]):
+                    for name, piece in zip(names, joined.chunk(len(names), 1), strict=True):
                         plain = piece.T if part in _MAPS and kind == "weight" else piece[0]
                         state[f"encoder.layer.{layer}.{name}.{kind}"] = plain.contiguous().clone()
         return state

@@ -108,8 +108,8 @@ class EnsembleOptimizer:
                     p.grad.mul_(factor[members].view(-1, *[1] * (p.ndim - 1)))
         decay = self._schedule.lr_lambdas[0](self._schedule.last_epoch) * self.rates.weight_decay
         self.ensemble.encoder.vocabulary.decay([1 - rate * decay for rate in self._encoder_rates])
-        for whole, start, stop, part in self._slices:
-            part.grad = None if whole.grad is None else whole.grad[start:stop]
+        for parameter, start, stop, part in self._slices:
+            part.grad = None if parameter.grad is None else parameter.grad[start:stop]
         self._optimizer.step()
         self._schedule.step()
         for _, p in self._parameters:
@@ -144,7 +144,7 @@ class EnsembleOptimizer:
 class _Slice(NamedTuple):
     """A part of a stacked parameter, which the optimiser knows in its place."""
 
-    whole: Tensor
+    parameter: Tensor
     start: int
     stop: int
     part: Tensor
@@ -163,7 +163,7 @@ def _decayed(ensemble: Ensemble) -> set[str]:
 
 @dataclass
 class TrainedMember(TrainedHead):
-    """A model after training; `state_dict` has its weights where they were asked for, those of the encoder `encoder.…`.
+    """A model after training; `state_dict` has its weights where requested, those of the encoder `encoder.…`.
 
     Attributes:
         diverged: The step, from 1, at which loss or gradient was no longer a finite number; 0: never.
@@ -196,7 +196,7 @@ def train_ensemble(
         languages: Other data by name.
         settings: Resolved ones; head options and `every`, `patience` are not looked at.
         pairs: The learning rates of each member; None: those of the settings, for all of them.
-        keep_weights: Whether to return the weights of the kept epoch.
+        keep_weights: Whether to return the weights of the best epoch.
         on_step: Called with the number of each step, from 1, when it is done.
 
     Returns:
@@ -229,7 +229,7 @@ def _after_epoch(
     settings: Settings,
     keep_weights: bool,
 ) -> None:
-    """Score every member, and keep of each what may be the epoch to keep."""
+    """Score every member, and record of each what may be its best epoch."""
 
     def ask(questions: Questions, losses: Tensor | None = None) -> tuple[Tensor, list[float]]:
         logits_of = partial(ensemble.logits, training=False)
@@ -237,14 +237,14 @@ def _after_epoch(
 
     dev_losses = torch.zeros(len(ensemble), device=ensemble.device)
     _, scores = ask(dev, dev_losses)
-    found = {name: ask(questions) for name, questions in languages.items()}
+    answers = {name: ask(questions) for name, questions in languages.items()}
     for member, (model, score, loss) in enumerate(zip(trained, scores, dev_losses.tolist(), strict=True)):
         loss = loss if math.isfinite(loss) else math.inf
 
         def record(member: int = member, score: float = score, loss: float = loss) -> Epoch:
-            counts = {name: by_member[member].clone() for name, (by_member, _) in found.items()}
+            counts = {name: by_member[member].clone() for name, (by_member, _) in answers.items()}
             return Epoch(epoch, score, ensemble.state_dict(member) if keep_weights else {}, counts, loss)
 
         model.after_epoch(epoch, score, settings.steps.within, record, loss)
-        for name, (_, values) in found.items():
+        for name, (_, values) in answers.items():
             model.watched.setdefault(name, []).append(values[member])

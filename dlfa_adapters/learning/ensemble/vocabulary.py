@@ -15,7 +15,7 @@ class Vocabulary:
     stay zero, and all that AdamW does to its row in step t is to multiply it by $1 - \eta_t \lambda$ ($\eta_t$ the
     learning rate of a member, $\lambda$ the weight decay). So members hold the rows of the pieces that occur; all
     others are one shared table times the product of a member's factors, `shrunk`. Nothing is lost: the result is that
-    of training the whole table.
+    of training the full table.
 
     Args:
         table: The pretrained embeddings, (vocabulary, width).
@@ -24,7 +24,7 @@ class Vocabulary:
 
     Attributes:
         ids: The ids that members have rows for, ascending, (rows,).
-        table: The whole table on the device of `to`.
+        table: The full table on the device of `to`.
         shrunk: What weight decay has left of the rows that no member has, for each member; empty before the first step.
     """
 
@@ -72,7 +72,7 @@ class Vocabulary:
         return torch.where((local < 0).unsqueeze(-1), self.table[ids] * shrunk, own)
 
     def whole(self, rows: Tensor, member: int) -> Tensor:
-        """The whole table of one member.
+        """The full table of one member.
 
         Args:
             rows: The member's own rows, (rows, width).

@@ -107,7 +107,7 @@ _UNKNOWN = Rate(math.nan, math.nan)
 
 @dataclass
 class Epoch:
-    """An epoch that may be the one to keep.
+    """An epoch that may be the best one.
 
     Attributes:
         number: From 1.
@@ -134,7 +134,7 @@ class TrainedHead:
         dev_scores: The dev score after each epoch; none without dev data.
         dev_losses: The mean cross-entropy on dev, likewise.
         watched: Scores on other data after each epoch, by name; they choose nothing.
-        epochs: The epochs that may still be the one to keep, in order; the first one is.
+        epochs: The epochs that may still be the best one, in order; the first one is.
     """
 
     spec: HeadSpec
@@ -146,19 +146,19 @@ class TrainedHead:
 
     @property
     def epoch(self) -> int:
-        """The epoch that is kept, from 1."""
+        """The best epoch, from 1."""
         return self.epochs[0].number
 
     @property
     def dev_score(self) -> float:
-        """The dev score of the epoch that is kept."""
+        """The dev score of the best epoch."""
         return self.epochs[0].score
 
     @property
     def quality(self) -> tuple[float, float]:
         """What rates are compared by: the best dev score, and among equal ones the lower loss, as a negative number.
 
-        That is of the epoch that is kept, unless one is kept that is only nearly as good.
+        That is of the best epoch, unless one is chosen that is only nearly as good.
         """
         return self.quality_within(None)
 
@@ -179,15 +179,15 @@ class TrainedHead:
     def after_epoch(
         self, number: int, score: float | None, within: float, make: Callable[[], Epoch], loss: float = math.inf
     ) -> None:
-        """Take note of an epoch, and forget those that can no longer be kept.
+        """Take note of an epoch, and forget those that can no longer be chosen.
 
-        With `within=0` the epoch of the best score is kept, among equal ones that of the lowest loss. Otherwise the
-        first epoch is kept whose score is at most `within` points below the best of all; that can only be one that was
-        better than all before it.
+        With `within=0` the epoch of the best score is chosen, among equal ones that of the lowest loss. Otherwise the
+        first epoch is chosen whose score is at most `within` points below the best of all; that can only be one that
+        was better than all before it.
 
         Args:
             number: The epoch, from 1.
-            score: Its dev score; None without dev data: the last epoch is kept.
+            score: Its dev score; None without dev data: the last epoch counts.
             within: Points.
             make: Makes the record of it.
             loss: Its dev loss.

@@ -114,7 +114,7 @@ def with_states(
         pad_token_id: The tokenizer's.
         folder: Where files of states may go; what is there and fits is not computed again. None: nowhere.
         progress: Called after each batch of the encoder.
-        stage: What `progress` is told.
+        stage: The stage for `progress`.
         budget: Most bytes of states on the disk; beyond it the encoder runs once in every epoch.
         note: Called with a sentence that says where the states go.
     """
@@ -151,7 +151,7 @@ def learn_on_states(
         heads: What to train: descriptions, whose first weights are those of their seeds, for `Linear`; heads of a
             model, which are copied, for `Plateau`.
         train: Training data.
-        dev: Source dev data, which choose epoch and rate; without them there is one rate, and the last epoch is kept.
+        dev: Source dev data, which choose epoch and rate; without them there is one rate, and the last epoch counts.
         task: Labels and score.
         schedule: How the rate falls, and how long it takes.
         rates: For each head what to try.

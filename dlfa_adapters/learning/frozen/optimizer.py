@@ -71,13 +71,13 @@ def _slices(stack: HeadStack, start: int, stop: int) -> list[Tensor]:
     """The weights of some heads of a stack, with their gradients."""
     if stop - start == len(stack.members):
         return _learnt(stack)
-    found = []
+    parts = []
     for weight in _learnt(stack):
         assert weight.grad is not None
         part = weight.detach()[start:stop]
         part.grad = weight.grad[start:stop]
-        found.append(part)
-    return found
+        parts.append(part)
+    return parts
 
 
 def _learnt(stack: HeadStack) -> list[Tensor]:
@@ -125,8 +125,8 @@ class Checkpoint:
         for i, values in self.optimizer.state_dict()["state"].items():
             tensors.update({f"optimizer.{i}.{name}": value for name, value in values.items()})
         for h, head in enumerate(trained):
-            for e, kept in enumerate(head.epochs):
-                for kind, values in (("weights", kept.state_dict), ("counts", kept.counts)):
+            for e, candidate in enumerate(head.epochs):
+                for kind, values in (("weights", candidate.state_dict), ("counts", candidate.counts)):
                     tensors.update({f"{kind}.{h}.{e}.{name}": value for name, value in values.items()})
         heads = [
             {
@@ -149,29 +149,29 @@ class Checkpoint:
             trained: Heads without anything; filled in.
 
         Returns:
-            How many epochs are done; 0 if there is no file, or one of another training, or none that is whole. A
-            damaged file is deleted, and said.
+            How many epochs are done; 0 if there is no file, or one of another training, or none that is complete.
+            A damaged file is deleted, with a warning.
         """
-        found = self._read(self.path) or self._read(before(self.path))
-        if found is None:
+        saved = self._read(self.path) or self._read(before(self.path))
+        if saved is None:
             return 0
-        tensors, about = found
+        tensors, about = saved
         with torch.no_grad():
             for i, tensor in enumerate(self.live):
                 tensor.copy_(tensors[f"live.{i}"])
         self.random = _under(tensors, "random.")
         self._load_optimizer(tensors)
-        for h, (head, told) in enumerate(zip(trained, about["heads"], strict=True)):
-            head.dev_scores, head.dev_losses, head.watched = told["dev"], told["losses"], told["watched"]
+        for h, (head, record) in enumerate(zip(trained, about["heads"], strict=True)):
+            head.dev_scores, head.dev_losses, head.watched = record["dev"], record["losses"], record["watched"]
             head.epochs = [
                 Epoch(number, score, _under(tensors, f"weights.{h}.{e}."), _under(tensors, f"counts.{h}.{e}."), loss)
-                for e, (number, score, loss) in enumerate(told["epochs"])
+                for e, (number, score, loss) in enumerate(record["epochs"])
             ]
         return int(about["epoch"])
 
     def _read(self, path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         try:
-            found = read_tensors(path)
+            saved = read_tensors(path)
         except FileNotFoundError:
             return None
         except DamagedError as error:
@@ -180,7 +180,7 @@ class Checkpoint:
             then = "the epoch before it counts" if there else "the training begins with its first epoch"
             logger.warning("%s It was deleted; %s.", error, then)
             return None
-        return found if found[1]["identity"] == self.identity else None
+        return saved if saved[1]["identity"] == self.identity else None
 
     def _load_optimizer(self, tensors: dict[str, Tensor]) -> None:
         state: dict[int, dict[str, Any]] = {}

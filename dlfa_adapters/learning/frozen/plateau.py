@@ -33,7 +33,7 @@ TRIAL = 3
 class Plateau:
     """Adam; the rate is halved after each evaluation without a lower loss on source dev, and ends under `LOWEST_RATE`.
 
-    The weights with the best score on source dev are kept, among equal ones those with the lower loss. Of several first
+    The weights with the best score on source dev win, among equal ones those with the lower loss. Of several first
     rates each takes `trial` evaluations, from the same weights on the same batches with the same dropout; the one with
     the best of them goes on from there, so that it ends as it would have ended alone.
 
@@ -165,7 +165,7 @@ class _Way:
         return not all(map(math.isfinite, self.trained.dev_losses))
 
     def not_finite(self) -> NotFiniteError:
-        """What is said of it then."""
+        """The error of it then."""
         loss = self.trained.dev_losses[-1]
         return NotFiniteError(f"The loss on dev is {loss} after epoch {self.epoch}; type a smaller --head-lr.")
 
@@ -215,5 +215,5 @@ def _random(states: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
         torch.set_rng_state(states["cpu"])
         if "cuda" in states:
             torch.cuda.set_rng_state(states["cuda"])
-    found = {"cpu": torch.get_rng_state()}
-    return {**found, "cuda": torch.cuda.get_rng_state()} if torch.cuda.is_available() else found
+    generators = {"cpu": torch.get_rng_state()}
+    return {**generators, "cuda": torch.cuda.get_rng_state()} if torch.cuda.is_available() else generators

@@ -54,7 +54,7 @@ def train_heads(
     Args:
         specs: Heads to train.
         train: Source-language training data.
-        dev: Source-language dev data, which choose the epoch of each head; without them the last epoch is kept.
+        dev: Source-language dev data, which choose the epoch of each head; without them the last epoch counts.
         labels: Label names by id.
         scorer: `Kind.scorer`: makes a score of gold tags and label names.
         epochs: Passes over `train`.
@@ -95,7 +95,7 @@ def train_heads(
     done = saved.load(trained) if saved else 0
     label2id = {label: i for i, label in enumerate(labels)}
     gold = train.label_ids(label2id)
-    asked = {name: (data, scorer(data.tags, labels)) for name, data in (watch or {}).items()}
+    watched = {name: (data, scorer(data.tags, labels)) for name, data in (watch or {}).items()}
     judge = None if dev is None else (dev, scorer(dev.tags, labels), dev.label_ids(label2id))
     sampler = SameLengthSampler(lengths, batch_size, seed, one_stream=True)
     step, steps = 0, epochs * -(-len(lengths) // batch_size)
@@ -109,7 +109,7 @@ def train_heads(
             if on_progress is not None:
                 on_progress(1, steps)
         if epoch > done and (epoch % every == 0 or step == steps):
-            _after_epoch(epoch, stacks, trained, judge, asked, within)
+            _after_epoch(epoch, stacks, trained, judge, watched, within)
             if saved:
                 saved.save(epoch, trained)
             if on_epoch is not None:
@@ -144,7 +144,7 @@ def _after_epoch(
     watch: Mapping[str, tuple[TaggedStates, Scorer]],
     within: float,
 ) -> None:
-    """Score all heads, and keep of each what may be the epoch to keep."""
+    """Score all heads, and record of each what may be its best epoch."""
     scores, losses = (None, None) if dev is None else _judge(stacks, *dev)
     counts = {name: scorer.counts(_predict(stacks, data)).to(torch.int32) for name, (data, scorer) in watch.items()}
     values = {name: scorer.score(counts[name].sum(1)).tolist() for name, (_, scorer) in watch.items()}
@@ -162,12 +162,12 @@ def _after_epoch(
                 score: float | None = score,
                 loss: float = loss,
             ) -> Epoch:
-                mine = {name: found[member].cpu() for name, found in counts.items()}
+                mine = {name: by_member[member].cpu() for name, by_member in counts.items()}
                 return Epoch(number, score or 0.0, stack.state_dict(i), mine, loss)
 
             trained[member].after_epoch(number, score, within, record, loss)
-            for name, found in values.items():
-                trained[member].watched.setdefault(name, []).append(found[member])
+            for name, by_member in values.items():
+                trained[member].watched.setdefault(name, []).append(by_member[member])
 
 
 def _judge(

@@ -14,8 +14,8 @@ from dlfa_adapters.fusion.build import FUSIONS
 from dlfa_adapters.learning.frozen.examples import Batch
 from dlfa_adapters.learning.frozen.head import FusionClassifier, HeadSpec
 
-_BYTES = {"cpu": 2**27, "cuda": 2**31}  # of what a stack keeps for its backward pass: on a CPU it should stay in caches
-_KEPT = 12  # float32 values of the width a token and head that are kept, about
+_BYTES = {"cpu": 2**27, "cuda": 2**31}  # of what a stack saves for its backward pass: on a CPU it should stay in caches
+_HELD = 12  # float32 values of the width a token and head that are saved, about
 
 
 class HeadStack(ABC):
@@ -187,7 +187,7 @@ def _stacks(
             yield EachAlone(heads[member][0], member, heads[member][1], num_layers, layers)
         return
     steps = max(1, len(spec.head.layers))
-    at_once = max(1, _room(head.classifier.weight.device) // (4 * _KEPT * steps * head.classifier.in_features * tokens))
+    at_once = max(1, _room(head.classifier.weight.device) // (4 * _HELD * steps * head.classifier.in_features * tokens))
     for start in range(0, len(members), at_once):
         part = members[start : start + at_once]
         specs, modules = zip(*(heads[member] for member in part), strict=True)
@@ -195,7 +195,7 @@ def _stacks(
 
 
 def _room(device: torch.device) -> int:
-    """Bytes that a stack may keep: on a GPU a quarter of what is free, since each stack there is costs its launches."""
+    """Bytes that a stack may save: on a GPU a quarter of what is free, since each stack there is costs its launches."""
     least = _BYTES.get(device.type, _BYTES["cpu"])
     return max(least, torch.cuda.mem_get_info(device)[0] // 4) if device.type == "cuda" else least
 

@@ -103,12 +103,12 @@ def mask_text(
             "name another encoder with --model."
         )
     paragraphs, dropped = read_paragraphs(files, format)
-    held, kept = hold_out(paragraphs, seed)
+    held, rest = hold_out(paragraphs, seed)
     backend = plain_backend(tokenizer)
     specials = special_tokens(backend)
     if max_length < len(specials) + 2:
         raise ConfigError(f"max_length must be at least {len(specials) + 2}, got {max_length}; type 128.")
-    cut = [list(_rows(backend, part, specials, max_length)) for part in (kept, held)]
+    cut = [list(_rows(backend, part, specials, max_length)) for part in (rest, held)]
     masking = Masking(tokenizer)
     train, measured = ([row for row in rows if masking.has_candidates(row)] for rows in cut)
     if unknown := sum(map(len, cut)) - len(train) - len(measured):
@@ -147,7 +147,7 @@ def hold_out(paragraphs: Sequence[str], seed: int) -> tuple[list[str], list[str]
 
 
 def _rows(backend: Any, paragraphs: Iterable[str], specials: Specials, max_length: int) -> Iterator[np.ndarray]:
-    """Rows of as many whole paragraphs as fit, with the end token behind each; one that is too long is cut."""
+    """Rows of as many complete paragraphs as fit, with the end token behind each; one that is too long is cut."""
     room = max_length - len(specials)
     row = list(specials.before)
     for encoding in backend.encode_batch([clean(text) for text in paragraphs], add_special_tokens=False):

@@ -60,7 +60,7 @@ def train_language(
     """Train a language adapter by masked language modelling (MAD-X, Pfeiffer et al. 2020, arXiv 2005.00052).
 
     The encoder stays as it is. The decoder is the checkpoint's own where it has one; otherwise it is a new one over the
-    encoder's input embeddings. It learns too, and is not kept. Killed and called again with `resume=True`, a training
+    encoder's input embeddings. It learns too, and is not saved. Killed and called again with `resume=True`, a training
     ends with the weights that it would have had.
 
     Args:
@@ -184,7 +184,7 @@ def perplexity(model: Any, rows: Sequence[Row], pad_token_id: int | None, on_pro
 def _learn(
     plan: LanguagePlan, text: MaskedText, training: Training, report: Progress
 ) -> tuple[dict[str, float], float]:
-    """Train, from the last whole checkpoint where there is one; perplexity before and after, and the seconds."""
+    """Train, from the last complete checkpoint where there is one; perplexity before and after, and the seconds."""
     settings, model, pad = plan.settings, plan.encoder.model, plan.encoder.tokenizer.pad_token_id
     args = training_arguments(  # which connects the processes
         settings, training.folder, has_dev=False, find_unused=False, compile_model=settings.machine.compile
@@ -217,7 +217,7 @@ def _learn(
 def _write(
     training: Training, plan: LanguagePlan, encoder: dict[str, Any], measured: dict[str, float], seconds: float
 ) -> None:
-    """The adapter as upstream saves it, and the record beside it; whole or not at all."""
+    """The adapter as upstream saves it, and the record beside it; both or neither."""
     model, language = plan.encoder.model, plan.tuning.language
     trainable, total = trainable_share(plan.report)
     record = {
