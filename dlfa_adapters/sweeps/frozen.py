@@ -186,7 +186,7 @@ def _weights(folder: Path, key: str) -> Path:
 
 
 def _read_weights(folder: Path, key: str) -> dict[str, Tensor] | None:
-    """The weights of a head; None where they are not there, or were damaged, which is said."""
+    """The weights of a head; None where they are not there, or were damaged, with a warning."""
     path = _weights(folder, key)
     try:
         return read_tensors(path)[0]
@@ -201,8 +201,8 @@ def _read_weights(folder: Path, key: str) -> dict[str, Tensor] | None:
 def _checkpoint(prepared: Prepared, jobs: Sequence[Job], folder: Path) -> Path:
     """The file of the epochs that are done, by all that they depend on; files of other trainings are deleted."""
     specs = [[job.spec.record(), job.rates] for job in jobs]
-    told = [prepared.encoder.describe(), prepared.data, prepared.settings.as_dict(), prepared.task.labels, specs]
-    digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    identity = [prepared.encoder.describe(), prepared.data, prepared.settings.as_dict(), prepared.task.labels, specs]
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()[:16]
     path = folder / TRAININGS / f"epoch-{digest}.safetensors"
     remove_drafts_of(path)
     for other in path.parent.glob("epoch-*.safetensors"):

@@ -40,7 +40,7 @@ _NO_MATTER = ("fuse_layer", "compile", "report_to")
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What a sweep was asked for; two calls with equal ones, and equal data and encoder, are one sweep.
+    """The request for a sweep; two calls with equal ones, and equal data and encoder, are one sweep.
 
     Attributes:
         task: Name of the task, see `learning.train`.
@@ -80,7 +80,7 @@ class Prepared:
     """A sweep that is about to begin; frozen and fine-tuned sweeps both start from it.
 
     Attributes:
-        request: What was asked for.
+        request: The request.
         task: The task, with the labels of the heads.
         tuning: What learns beside the heads.
         settings: Resolved ones; the fuse layer is not used.
@@ -120,10 +120,10 @@ class Prepared:
 
     def rates_in_words(self) -> str:
         """Which learning rates there are, for the screen."""
-        found = pairs(self.settings, frozen=self.tuning.on_states)
-        if len(found) == 1:
-            return f"learning rate {found[0]}"
-        return f"learning rates {', '.join(map(str, found))}: each head has the one that is best for it on dev"
+        rates = pairs(self.settings, frozen=self.tuning.on_states)
+        if len(rates) == 1:
+            return f"learning rate {rates[0]}"
+        return f"learning rates {', '.join(map(str, rates))}: each head has the one that is best for it on dev"
 
     def decisive_settings(self) -> dict[str, Any]:
         """The settings that scores depend on; heads on frozen states know no smaller batches."""
@@ -135,7 +135,7 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
     """Read everything.
 
     Args:
-        request: What was asked for.
+        request: The request.
         tuning: What learns beside the heads.
         settings: Resolved ones.
         out: The sweep's folder.

@@ -44,7 +44,7 @@ class Sweep:
         result: Every score.
         table: What is made of them.
         plots: The files of the plots.
-        best: The run of the best head; None where encoders were fine-tuned, which are not kept.
+        best: The run of the best head; None where encoders were fine-tuned, which are not saved.
     """
 
     folder: Path
@@ -80,7 +80,7 @@ def run_sweep(
     progress: Progress | None = None,
     **options: Any,
 ) -> Sweep:
-    """Train the baseline, D_1..D_L and what is asked for besides, several seeds each, and compare them.
+    """Train the baseline, D_1..D_L and what is requested besides, several seeds each, and compare them.
 
     Killed at any moment and called again, it goes on where it was: hidden states, epochs and heads that are there are
     not computed again. Called with more heads or seeds it trains those without_launcher.
@@ -119,7 +119,7 @@ def run_sweep(
         ConfigError: If an option has a value that cannot work.
         DataError: If the data cannot be read or are not for this task.
         RunError: If the folder holds another sweep.
-        MissingExtraError: If plots are asked for and matplotlib is not installed.
+        MissingExtraError: If plots are requested and matplotlib is not installed.
     """
     check_seeds(seeds)
     for item in (extra := tuple(extra)):
@@ -164,8 +164,8 @@ def run_sweep(
     if on_start is not None:
         on_start(prepared)
     if is_main():
-        for said in filter(None, [*prepared.notes, few_steps(settings, len(prepared.train.rows))]):
-            note(said)
+        for each in filter(None, [*prepared.notes, few_steps(settings, len(prepared.train.rows))]):
+            note(each)
     began = time.monotonic()
     if method.on_states:
         rows = frozen_sweep(prepared, folder, state_budget=state_budget, note=note, progress=progress)

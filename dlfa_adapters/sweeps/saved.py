@@ -1,7 +1,7 @@
-"""The folder of a sweep: what was asked for, every score, the table; and whether it is the same sweep again.
+"""The folder of a sweep: the request, every score, the table; and whether it is the same sweep again.
 
 made-by-dlfa.json      says that this library made the folder
-plan.json              what was asked for, written first
+plan.json              the request, written first
 states/                hidden states of a frozen encoder, see `encoders.cache`
 trainings/             a file for each finished training: scores, counts of every item, weights of a head
 sweep.json             every head, seed, epoch and language; the table; encoder, data, versions
@@ -37,9 +37,9 @@ from dlfa_adapters.sweeps.trainings import SweepResult, SweepRow
 
 
 def begin(prepared: Prepared, restart: bool) -> None:
-    """Write down what is asked for, or check that it is what was asked for before.
+    """Write down the request, or check that it is the earlier one.
 
-    Other heads and seeds may be asked for: those that are there already stay. Everything that a score depends on must
+    Other heads and seeds may be requested: those that are there already stay. Everything that a score depends on must
     be the same.
 
     Args:
@@ -66,7 +66,7 @@ def begin(prepared: Prepared, restart: bool) -> None:
 
 def save(prepared: Prepared, result: SweepResult, table: SweepTable) -> None:
     """Write scores and table."""
-    whole = {
+    record = {
         "format": FORMAT,
         "task": {"name": result.task.name, "kind": result.task.kind, "labels": list(result.task.labels)},
         "metric": table.title,
@@ -79,7 +79,7 @@ def save(prepared: Prepared, result: SweepResult, table: SweepTable) -> None:
         "table": table.to_dict(),
         "heads": [_as_dict(row) for row in result.rows],
     }
-    write_json(prepared.out / RESULT, whole, allow_nan=False)
+    write_json(prepared.out / RESULT, record, allow_nan=False)
     with write_whole(prepared.out / "sweep.md") as draft:
         draft.write_text(sweep_markdown(result, table), "utf-8")
 
@@ -154,9 +154,9 @@ def _plan(prepared: Prepared) -> dict[str, Any]:
 def _compare(folder: Path, before: dict[str, Any], now: dict[str, Any]) -> None:
     for name, value in now.items():
         if _known_by(before.get(name)) != _known_by(value):
-            told = name if isinstance(value, dict) else f"{name}={before.get(name)!r}, not {value!r}"
+            key = name if isinstance(value, dict) else f"{name}={before.get(name)!r}, not {value!r}"
             raise RunError(
-                f"{folder} holds a sweep with {'other ' if isinstance(value, dict) else ''}{told}; give another folder "
+                f"{folder} holds a sweep with {'other ' if isinstance(value, dict) else ''}{key}; give another folder "
                 "with --out, or type --restart to replace it."
             )
 

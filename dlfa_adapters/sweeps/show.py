@@ -54,20 +54,20 @@ def language_table(table: SweepTable, lines: Sequence[TableLine]) -> TextTable:
 
 
 def sweep_markdown(result: SweepResult, table: SweepTable) -> str:
-    """The whole table as Markdown."""
+    """The table as Markdown."""
     encoder = result.about.get("encoder", {}).get("name", "")
     names = list(table.lines[0].languages)  # columns here: a page has room for many lines, not for many columns
     rows = [[line.name, *(percent(line.languages[name].value) for name in names)] for line in table.lines]
     shown = [*(group_table(table, name) for name in table.groups), TextTable(["", *names], rows, "", "By language")]
-    told = (f"{note}." for note in sweep_notes(result, table))
-    return to_markdown(f"Sweep: {result.task.name}, {encoder}, {result.tuning}", shown, told)
+    notes = (f"{note}." for note in sweep_notes(result, table))
+    return to_markdown(f"Sweep: {result.task.name}, {encoder}, {result.tuning}", shown, notes)
 
 
 def sweep_notes(result: SweepResult, table: SweepTable) -> list[str]:
     """What a reader of the table has to know."""
     seeds = max(line.seeds for line in table.lines)
     best = result.best()
-    told = [
+    notes = [
         f"{table.title} in percent, mean over {seeds} seeds ± their standard deviation"
         if seeds > 1
         else f"{table.title} in percent, one seed: differences that are smaller than those between seeds mean nothing",
@@ -81,16 +81,16 @@ def sweep_notes(result: SweepResult, table: SweepTable) -> list[str]:
     tried = next((line.rates.tried for line in table.lines if line.rates.tried), ())
     if tried:
         edges = [line.name for line in table.lines if line.rates.edges]
-        told.append(
+        notes.append(
             f"rate: the head's, the best on dev of {_listed(tried)}, which each head's first seed was trained at"
             + (f"; {EDGE}: at an end of these, so that another may be better ({', '.join(edges)})" if edges else "")
         )
     if result.control in table.compared:
-        told.append(
+        notes.append(
             f"{result.control}, the control, fuses the last layer with itself, and equation (4) then gives that layer "
             "whatever the weight: it equals `last` by algebra, and what lies between the two is the noise of the runs"
         )
-    return told
+    return notes
 
 
 def _several(table: SweepTable) -> Iterator[str]:
@@ -118,8 +118,8 @@ def _spread(value: float | None, spread: float | None) -> str:
     return percent(value) + (f" ± {percent(spread)}" if spread is not None else "")
 
 
-def _difference(found: Difference | None) -> str:
-    return "" if found is None or found.difference is None else with_ends(found.difference, *found.ends, "+")
+def _difference(delta: Difference | None) -> str:
+    return "" if delta is None or delta.difference is None else with_ends(delta.difference, *delta.ends, "+")
 
 
 def plot(folder: Path, result: SweepResult, table: SweepTable) -> list[Path]:
@@ -139,25 +139,25 @@ def plot(folder: Path, result: SweepResult, table: SweepTable) -> list[Path]:
     check_matplotlib()
     from matplotlib.figure import Figure
 
-    found = []
+    files = []
     for name, draw in zip(PLOTS, (_by_layer, _by_language), strict=True):
         figure = Figure(layout="constrained")
         draw(figure, result, table)
         with write_whole(folder / name) as draft:
             figure.savefig(draft, format="svg")
-        found.append(folder / name)
-    return found
+        files.append(folder / name)
+    return files
 
 
 def series(result: SweepResult) -> dict[str, dict[int, str]]:
     """Names of variants with a single layer, by what they have in common and by layer: `D_k` -> 7 -> `D_7`."""
-    found: dict[str, dict[int, str]] = {}
+    by_layer: dict[str, dict[int, str]] = {}
     for name, rows in result.variants().items():
         layers = rows[0].spec.head.layers
         if len(layers) == 1:
             head, tail = name.split(str(layers[0]), 1)
-            found.setdefault(f"{head}k{tail}", {})[layers[0]] = name
-    return found
+            by_layer.setdefault(f"{head}k{tail}", {})[layers[0]] = name
+    return by_layer
 
 
 def _by_layer(figure: Any, result: SweepResult, table: SweepTable) -> None:

@@ -33,7 +33,7 @@ class TableLine:
         name: Its name.
         seeds: How many there are.
         rates: The learning rates, chosen on source dev, and what they were chosen from.
-        epoch: The mean of the epochs that were kept.
+        epoch: The mean of the chosen epochs.
         dev: The mean source dev score.
         dev_spread: Its standard deviation over seeds; None for a single one.
         means: By group of languages, the mean over seeds of the mean over languages, with its interval.
@@ -55,21 +55,21 @@ class TableLine:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values, in percent."""
-        told = asdict(self)
-        scores = {name: _in_unit(told[name], lambda value: 100 * value) for name in _SCORES}
-        return {**told, **scores, "rates": self.rates.to_dict()}
+        fields = asdict(self)
+        scores = {name: _in_unit(fields[name], lambda value: 100 * value) for name in _SCORES}
+        return {**fields, **scores, "rates": self.rates.to_dict()}
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> "TableLine":
         """What `to_dict` made the values of, here or in an earlier version."""
-        found = {**told, **{name: _in_unit(told[name], lambda value: value / 100) for name in _SCORES}}
-        found["rates"] = RateChoice.from_dict(told["rates"]) if "rates" in told else UNKNOWN
+        fields = {**told, **{name: _in_unit(told[name], lambda value: value / 100) for name in _SCORES}}
+        fields["rates"] = RateChoice.from_dict(told["rates"]) if "rates" in told else UNKNOWN
         for name in ("means", "languages"):
-            found[name] = {place: Estimate(**each) for place, each in found[name].items()}
-        found["against"] = {
-            group: {name: Difference(**each) for name, each in of.items()} for group, of in found["against"].items()
+            fields[name] = {place: Estimate(**each) for place, each in fields[name].items()}
+        fields["against"] = {
+            group: {name: Difference(**each) for name, each in of.items()} for group, of in fields["against"].items()
         }
-        return cls(**found)
+        return cls(**fields)
 
 
 def _in_unit(value: Any, unit: Callable[[float], float]) -> Any:
@@ -162,20 +162,20 @@ def read_sweep(file: Path) -> SavedSweep:
         RunError: If it is damaged, or of a newer version.
     """
     try:
-        told = json.loads(file.read_text("utf-8"))
-        if told["format"] != FORMAT:
+        record = json.loads(file.read_text("utf-8"))
+        if record["format"] != FORMAT:
             raise RunError(
-                f"{file} has sweep format {told['format']!r}, this version reads format {FORMAT}; "
+                f"{file} has sweep format {record['format']!r}, this version reads format {FORMAT}; "
                 "pip install -U dlfa-adapters"
             )
-        table = SweepTable.from_dict(told["table"])
+        table = SweepTable.from_dict(record["table"])
         return SavedSweep(
-            task=told["task"]["name"],
-            tuning=told["tuning"],
-            sources=list(told["sources"]),
-            best=table.line(told["best"]["name"]),
+            task=record["task"]["name"],
+            tuning=record["tuning"],
+            sources=list(record["sources"]),
+            best=table.line(record["best"]["name"]),
             table=table,
-            about={name: value for name, value in told.items() if name not in _NOT_ABOUT},
+            about={name: value for name, value in record.items() if name not in _NOT_ABOUT},
         )
     except RunError:
         raise
@@ -202,14 +202,14 @@ def make_table(result: SweepResult, *, resamples: int = RESAMPLES, seed: int = 0
     names = list(variants)
     counts = {language: [[row.counts[language] for row in result.rows]] for language in result.languages}
     resampled = resample_scores(counts, [score], result.translations, resamples, seed)
-    rows = {language: found for language, [found] in resampled.items()}
+    rows = {language: scored for language, [scored] in resampled.items()}
     split = groups(result.languages, list(result.sources), result.task.name)
     means = {group.name: Scored.mean([rows[x] for x in group.languages]) for group in split}
     seeds = [[i for i, row in enumerate(result.rows) if row.spec.name == name] for name in names]
-    languages = {language: found.over(seeds) for language, found in rows.items()}
-    grouped = {group: found.over(seeds) for group, found in means.items()}
+    languages = {language: scored.over(seeds) for language, scored in rows.items()}
+    grouped = {group: scored.over(seeds) for group, scored in means.items()}
     compared = [name for name in (BASELINE, result.control) if name in variants]
-    against = {group: {other: _against(found, names, other) for other in compared} for group, found in grouped.items()}
+    against = {group: {other: _against(mean, names, other) for other in compared} for group, mean in grouped.items()}
     lines = [
         TableLine(
             name=name,
@@ -218,11 +218,11 @@ def make_table(result: SweepResult, *, resamples: int = RESAMPLES, seed: int = 0
             epoch=fmean(row.epoch for row in trained),
             dev=fmean(row.dev_score for row in trained) / 100,
             dev_spread=_spread([row.dev_score / 100 for row in trained]),
-            means={group: found.estimate(i) for group, found in grouped.items()},
-            spread={group: _spread(list(found.values[seeds[i]])) for group, found in means.items()},
-            languages={language: found.estimate(i) for language, found in languages.items()},
+            means={group: scored.estimate(i) for group, scored in grouped.items()},
+            spread={group: _spread(list(scored.values[seeds[i]])) for group, scored in means.items()},
+            languages={language: scored.estimate(i) for language, scored in languages.items()},
             against={
-                group: {other: found[name] for other, found in of.items() if other != name}
+                group: {other: by_name[name] for other, by_name in of.items() if other != name}
                 for group, of in against.items()
             },
         )
@@ -239,10 +239,10 @@ def make_table(result: SweepResult, *, resamples: int = RESAMPLES, seed: int = 0
     )
 
 
-def _against(found: Scored, names: Sequence[str], other: str) -> dict[str, Difference]:
+def _against(scored: Scored, names: Sequence[str], other: str) -> dict[str, Difference]:
     """All variants but one minus that one, each alone and all at once."""
     rest = [name for name in names if name != other]
-    pairs = [found.pair(names.index(other), names.index(name)) for name in rest]
+    pairs = [scored.pair(names.index(other), names.index(name)) for name in rest]
     return dict(zip(rest, paired_differences(pairs), strict=True))
 
 

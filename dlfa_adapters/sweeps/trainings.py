@@ -1,7 +1,7 @@
 """The trainings of a sweep, of frozen and of fine-tuned encoders alike: what each gave, and a file for each.
 
 A file is complete or not there, so that a sweep that was killed goes on where it was. Attempts at learning rates have
-files too. Where encoders are fine-tuned an attempt is a whole training with the first seed, so the best one is that
+files too. Where encoders are fine-tuned an attempt is a full training with the first seed, so the best one is that
 seed's, and is not trained again.
 """
 
@@ -34,16 +34,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class SweepRow:
-    """One training of a sweep: a head, or a whole model with it, from one seed.
+    """One training of a sweep: a head, or a full model with it, from one seed.
 
     Attributes:
         spec: What was trained; name and seed together occur once in a sweep.
-        epoch: The epoch whose weights were kept, from 1; chosen on the dev data of the source language.
+        epoch: The epoch of the best weights, from 1; chosen on the dev data of the source language.
         dev: The source dev score after each epoch, in percent.
         languages: By language, the score after each epoch, in percent; they choose nothing.
-        counts: By language, what the score of the kept epoch is a function of, (items, counts): one row an item in the
+        counts: By language, what the score of the best epoch is a function of, (items, counts): one row an item in the
             order of the data, as `CountedScore.counts` gives. The bootstrap resamples the rows.
-        loss: The source dev loss of the kept epoch; infinite where it is not known.
+        loss: The source dev loss of the best epoch; infinite where it is not known.
         rates: The learning rates, and what they were chosen from; chosen on the source dev data too.
     """
 
@@ -57,7 +57,7 @@ class SweepRow:
 
     @classmethod
     def of(cls, head: TrainedHead, rates: RateChoice) -> "SweepRow":
-        """The row of a training, of a head or of a whole model, with its learning rates."""
+        """The row of a training, of a head or of a full model, with its learning rates."""
         return cls(
             spec=head.spec,
             epoch=head.epoch,
@@ -70,17 +70,17 @@ class SweepRow:
 
     @property
     def dev_score(self) -> float:
-        """The source dev score of the kept epoch."""
+        """The source dev score of the best epoch."""
         return self.dev[self.epoch - 1]
 
     def scores(self) -> dict[str, float]:
-        """Language to score of the kept epoch."""
+        """Language to score of the best epoch."""
         return {language: values[self.epoch - 1] for language, values in self.languages.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweepResult:
-    """A whole sweep.
+    """The results of a sweep.
 
     Attributes:
         task: The task, with the labels of the heads.
@@ -113,10 +113,10 @@ class SweepResult:
 
     def variants(self) -> dict[str, list[SweepRow]]:
         """Rows that differ in the seed alone, by name, in the order of the table."""
-        found: dict[str, list[SweepRow]] = {}
+        by_name: dict[str, list[SweepRow]] = {}
         for row in self.rows:
-            found.setdefault(row.spec.name, []).append(row)
-        return found
+            by_name.setdefault(row.spec.name, []).append(row)
+        return by_name
 
     def best(self) -> SweepRow:
         """The row with the best source dev score of the variant whose mean dev score over seeds is best.
@@ -132,7 +132,7 @@ class RowFiles:
     """The finished trainings of a sweep, in a folder.
 
     A file holds scores and counts of one training and a hash of all that it depends on. One that was written for other
-    data, settings or another encoder does not count; one that is damaged is deleted, and said.
+    data, settings or another encoder does not count; one that is damaged is deleted, with a warning.
 
     Args:
         folder: Where they are; it is made with the first one.

@@ -109,13 +109,13 @@ def make_variants(
         ConfigError: If a name is unknown, or the encoder has no such layer.
     """
     wanted = list(range(1, num_layers + 1)) if layers is None else [*layers]
-    found = [base.changed(BASELINE, fusion="last", fuse_layer=())]
-    found += [_head(base, "dlfa", _checked((k,), num_layers)) for k in dict.fromkeys([*wanted, num_layers])]
+    specs = [base.changed(BASELINE, fusion="last", fuse_layer=())]
+    specs += [_head(base, "dlfa", _checked((k,), num_layers)) for k in dict.fromkeys([*wanted, num_layers])]
     for item in extra:
-        asked = read_extra(item)
-        _checked(asked.layers, num_layers)
-        found += _made(base, num_layers, asked, at or max(1, round(8 * num_layers / 12)))
-    return list({spec.name: spec for spec in found}.values())
+        parsed = read_extra(item)
+        _checked(parsed.layers, num_layers)
+        specs += _made(base, num_layers, parsed, at or max(1, round(8 * num_layers / 12)))
+    return list({spec.name: spec for spec in specs}.values())
 
 
 def with_seeds(specs: "Iterable[HeadSpec]", seeds: int) -> "list[HeadSpec]":
@@ -135,12 +135,12 @@ def _head(base: "HeadSpec", fusion: str, layers: _Layers, suffix: str = "", **op
     return base.changed(f"{called}{suffix and ' '}{suffix}", fusion=fusion, fuse_layer=layers, **options)
 
 
-def _made(base: "HeadSpec", num_layers: int, asked: Extra, at: int) -> "Iterator[HeadSpec]":
-    name, layers = asked.name, asked.layers
+def _made(base: "HeadSpec", num_layers: int, extra: Extra, at: int) -> "Iterator[HeadSpec]":
+    name, layers = extra.name, extra.layers
     every = [layers] if layers else [(k,) for k in range(1, num_layers + 1)]
     if name == "controls":
         for each in _OTHERS:
-            yield from _made(base, num_layers, asked._replace(name=each), at)
+            yield from _made(base, num_layers, extra._replace(name=each), at)
     elif name == "nested":
         for of_12 in [layers] if layers else _NESTED_OF_12:
             chosen = layers or tuple(dict.fromkeys(max(1, round(k * num_layers / 12)) for k in of_12))
@@ -149,13 +149,13 @@ def _made(base: "HeadSpec", num_layers: int, asked: Extra, at: int) -> "Iterator
     elif name == "gates":
         other = "product" if base.head.fusion_options.gate == "attention" else "attention"
         yield from (_head(base, "dlfa", chosen, other, gate=other) for chosen in every)
-    elif asked.option:
-        default = getattr(base.changed("", fusion=name).head.fusion_options, asked.option)
+    elif extra.option:
+        default = getattr(base.changed("", fusion=name).head.fusion_options, extra.option)
         at_layers = (layers or (at,)) if FUSIONS[name].takes_layers else ()
-        for value in asked.values:
-            if value != default or name != "dlfa":  # the others are not there without being asked for
-                suffix = asked.title.format(value)
-                yield _head(base, name, at_layers, suffix, **{asked.option: value})
+        for value in extra.values:
+            if value != default or name != "dlfa":  # the others are not there unless requested
+                suffix = extra.title.format(value)
+                yield _head(base, name, at_layers, suffix, **{extra.option: value})
     elif _OTHERS.get(name, name) == "layer":
         yield from (_head(base, "layer", (k,)) for k in layers or range(num_layers))
     elif not FUSIONS[_OTHERS.get(name, name)].takes_layers:

@@ -35,7 +35,7 @@ def finetuned_sweep(
 
     Runs of one seed see the same batches in the same order, so that they can be compared pair by pair, and each is, up
     to rounding and the random numbers of dropout, the run that `train` with its options and seed would be. With the
-    tuning `full`, encoders of the BERT family are stacked: M of them are trained in the same kernels. Others are
+    tuning `full`, encoders of the BERT family are an ensemble: M of them are trained in the same kernels. Others are
     trained one after another. Where there are several learning rates, the first seed of each variant is trained at all
     of them, source dev chooses, and the best of these trainings is the first seed's, see `sweeps.trainings`. Under
     `torchrun` each process takes the next ones that nobody has taken; all of them must see `folder`.
@@ -167,26 +167,26 @@ def _share(how: _How, stage: Stage) -> dict[int, str]:
     def plan() -> list[list[int]]:
         missing = stage.missing()
         size = 1 if why_not else how_many_at_once(how.prepared, max(1, len(missing)), how.device, how.at_once)
-        return _stacks(stage, missing, min(size, -(-max(1, len(missing)) // ranks.size)))
+        return _ensembles(stage, missing, min(size, -(-max(1, len(missing)) // ranks.size)))
 
-    stacks: list[list[int]] = ranks.agree(plan)
-    todo = sum(map(len, stacks))
+    ensembles: list[list[int]] = ranks.agree(plan)
+    todo = sum(map(len, ensembles))
     there = stage.count - todo
-    said = f"one after another: {why_not}" if why_not else f"{max(map(len, stacks), default=0)} at once"
+    order = f"one after another: {why_not}" if why_not else f"{max(map(len, ensembles), default=0)} at once"
     what = f"{todo} runs" if stage.name == _Rows.name else f"{stage.name}: {todo} runs"
-    how.note(f"{what}, {said}" + (f"; {there} are there already." if there else "."))
+    how.note(f"{what}, {order}" + (f"; {there} are there already." if there else "."))
     work = Work(how.prepared, stage, how.folder, how.device, how.progress, -(-todo // ranks.size))
-    while (number := ranks.take()) < len(stacks):
+    while (number := ranks.take()) < len(ensembles):
         if why_not:
-            work.singly(stacks[number][0])
+            work.singly(ensembles[number][0])
         else:
-            work.together(stacks[number])
+            work.together(ensembles[number])
     ranks.wait()
     return work.bad
 
 
 def _why_not_stacked(prepared: Prepared) -> str | None:
-    """Why the runs are trained one after another; None if they are stacked."""
+    """Why the runs are trained one after another; None if they are ensembles."""
     settings = prepared.settings
     if prepared.tuning.name != "full":
         return f"only --tuning full is stacked, not {prepared.tuning}"
@@ -201,13 +201,13 @@ def _why_not_stacked(prepared: Prepared) -> str | None:
     return why_not_stackable(prepared.encoder.model)
 
 
-def _stacks(stage: Stage, numbers: Sequence[int], size: int) -> list[list[int]]:
+def _ensembles(stage: Stage, numbers: Sequence[int], size: int) -> list[list[int]]:
     """Runs of one seed, at most `size` at once, in parts of about equal size."""
     seeds = {number: stage.job(number).spec.seed for number in numbers}
-    stacks = []
+    ensembles = []
     for seed in dict.fromkeys(seeds.values()):
         group = [number for number in numbers if seeds[number] == seed]
         parts = -(-len(group) // size)
         bounds = [len(group) * part // parts for part in range(parts + 1)]
-        stacks += [group[a:b] for a, b in pairwise(bounds)]
-    return stacks
+        ensembles += [group[a:b] for a, b in pairwise(bounds)]
+    return ensembles

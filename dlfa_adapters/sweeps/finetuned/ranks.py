@@ -109,10 +109,10 @@ _SHARE = 0.85
 def bytes_per_member(
     config: Any, rows: Sequence[HasRow], *, batch_size: int, precision: str, device: torch.device
 ) -> int:
-    """About how much memory a member of a stack takes in a step of the longest batch.
+    """About how much memory a member of an ensemble takes in a step of the longest batch.
 
     Weight, gradient and Adam's two moments take 16 bytes a parameter in float32, and casts and the gradients of single
-    blocks about 6 more. A block keeps about 12 vectors of the encoder's width and 3 of the inner width a piece for the
+    blocks about 6 more. A block saves about 12 vectors of the encoder's width and 3 of the inner width a piece for the
     backward pass, and on a CPU its attention weights.
 
     Args:
@@ -127,9 +127,9 @@ def bytes_per_member(
     parameters = layers * (4 * width * width + 2 * width * inner) + (pieces + config.max_position_embeddings) * width
     seq = max(len(row.input_ids) for row in rows)
     batch = min(batch_size, len(rows))
-    kept = (4 if precision == "fp32" else 3) * layers * batch * seq * (12 * width + 3 * inner)
+    activations = (4 if precision == "fp32" else 3) * layers * batch * seq * (12 * width + 3 * inner)
     attention = 12 * layers * batch * config.num_attention_heads * seq * seq if device.type == "cpu" else 0
-    return 22 * parameters + kept + attention
+    return 22 * parameters + activations + attention
 
 
 def how_many_at_once(prepared: Prepared, runs: int, device: torch.device, wanted: int | None) -> int:

@@ -226,7 +226,7 @@ class _Targets:
 
 
 def _logits(model: Any, batch: DeviceBatch) -> Tensor:
-    """Logits of a whole model, (1, items, labels)."""
+    """Logits of a full model, (1, items, labels)."""
     types = {} if batch.types is None else {"token_type_ids": batch.types}
     logits: Tensor = model(input_ids=batch.ids, attention_mask=batch.mask, **types).logits
     return logits.flatten(0, -2)[None].float()
