@@ -56,13 +56,13 @@ def cosine(
         raise ConfigError("Sentences and their translations are needed; add --parallel FILE, a TAB between the two.")
     if not runs and model is None:
         raise ConfigError("Name what is to be looked at: run folders, or an encoder with --model offline.")
-    pairs, found = read_parallel(parallel, limit), [read_run(run) for run in runs or ()]
+    pairs, read = read_parallel(parallel, limit), [read_run(run) for run in runs or ()]
     if plot is not None:
         check_plot(plot)
         check_writable(plot)
     if model is not None:
         check_encoder_name(model)
-    for run in found:
+    for run in read:
         task_of(run)
     with loading() as screen:
         from dlfa_adapters.analysis.parallel import measure_encoder, measure_run
@@ -84,7 +84,7 @@ def cosine(
             }
 
         reports = [] if model is None else [measure_encoder(model, pairs, **options(model))]
-        reports += [measure_run(run, pairs, **options(str(run.folder))) for run in found]
+        reports += [measure_run(run, pairs, **options(str(run.folder))) for run in read]
     if plot is not None:
         plot_parallel(reports, plot)
     compared = all_differences(reports)
@@ -93,7 +93,7 @@ def cosine(
             {"a": a, "b": b, "scores": {name: vars(difference) for name, difference in scores.items()}}
             for a, b, scores in compared
         ]
-        told = {"parallel": str(parallel), "models": [report.to_dict() for report in reports], "differences": rows}
-        typer.echo(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False))
+        record = {"parallel": str(parallel), "models": [report.to_dict() for report in reports], "differences": rows}
+        typer.echo(json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False))
     else:
         show_tables(parallel_tables(reports, compared), parallel_notes(reports))

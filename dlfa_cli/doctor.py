@@ -42,12 +42,12 @@ def doctor(as_json: AsJson = False) -> None:
     from dlfa_cli.screen import errors_console
 
     with errors_console().status("Looking around (loading PyTorch and adapters)"):
-        found = examine()
+        report = examine()
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
+        typer.echo(json.dumps(report, ensure_ascii=False, indent=1))
     else:
-        _show(found)
-    if found["problems"]:
+        _show(report)
+    if report["problems"]:
         raise typer.Exit(2)
 
 
@@ -57,17 +57,17 @@ def examine() -> dict[str, Any]:
     `problems` has a sentence for everything without which nothing works, `missing` one for every part that only some
     commands need.
     """
-    found: dict[str, Any] = {
+    report: dict[str, Any] = {
         "python": {"version": platform.python_version(), "executable": sys.executable, "platform": platform.platform()},
         "packages": _packages(),
         **_probe(),
         "extras": _extras(),
     }
-    return {**found, "problems": _problems(found), "missing": _missing(found)}
+    return {**report, "problems": _problems(report), "missing": _missing(report)}
 
 
 def _probe() -> dict[str, Any]:
-    """Devices, library, hub and caches, found out by another process: a broken driver may hang or crash it."""
+    """Devices, library, hub and caches, examined by another process: a broken driver may hang or crash it."""
     unknown = ("torch", "library", "offline", "hub", "caches")
     try:
         done = subprocess.run([sys.executable, *PROBE], capture_output=True, text=True, timeout=_SECONDS, check=False)
@@ -102,8 +102,8 @@ def _packages() -> list[dict[str, Any]]:
     for needed in _requirements():
         if needed.marker is not None and not needed.marker.evaluate({"extra": ""}):
             continue
-        told = {"name": needed.name, "installed": _installed(needed.name), "required": str(needed.specifier)}
-        rows.append({**told, "fits": _fits(needed)})
+        package = {"name": needed.name, "installed": _installed(needed.name), "required": str(needed.specifier)}
+        rows.append({**package, "fits": _fits(needed)})
     return rows
 
 
@@ -132,28 +132,28 @@ def _fits(needed: "Requirement") -> bool:
     return version is not None and needed.specifier.contains(version, prereleases=True)
 
 
-def _problems(found: dict[str, Any]) -> list[str]:
+def _problems(report: dict[str, Any]) -> list[str]:
     """What nothing works without."""
     sentences = []
-    for row in found["packages"]:
+    for row in report["packages"]:
         if not row["fits"]:
             there = f"{row['installed']} is installed" if row["installed"] else "it is not installed"
             needed = f"{row['name']}{row['required']}"
             sentences.append(f"{needed} is needed, but {there}; type: pip install '{needed}'")
     for name, what in (("torch", "PyTorch"), ("library", "dlfa_adapters")):
-        if "error" in found[name]:
-            sentences.append(f"{what} cannot be imported: {found[name]['error']}")
+        if "error" in report[name]:
+            sentences.append(f"{what} cannot be imported: {report[name]['error']}")
     return sentences
 
 
-def _missing(found: dict[str, Any]) -> list[str]:
+def _missing(report: dict[str, Any]) -> list[str]:
     """What only some commands need."""
     sentences = [
         f"{row['for'] or row['name']} needs {', '.join(row['missing'])}; type: {row['install']}"
-        for row in found["extras"]
+        for row in report["extras"]
         if row["missing"]
     ]
-    torch, hub = found["torch"], found["hub"]
+    torch, hub = report["torch"], report["hub"]
     if torch.get("driver") and not torch.get("devices"):
         sentences.append(
             "This machine has an NVIDIA driver, but PyTorch finds no GPU: it may be the build for CPUs "
@@ -167,7 +167,7 @@ def _missing(found: dict[str, Any]) -> list[str]:
     return sentences
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(report: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -176,22 +176,22 @@ def _show(found: dict[str, Any]) -> None:
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in _rows(found):
+    for name, value in _rows(report):
         table.add_row(plain(name), plain(value))
     console = Console(highlight=False)
     console.print(table)
     for title, style in (("problems", "bold red"), ("missing", "yellow")):
-        for sentence in found[title]:
+        for sentence in report[title]:
             console.print(f"\n[{style}]{title.rstrip('s')}[/] {plain(sentence)}", soft_wrap=True)
-    if not found["problems"]:
+    if not report["problems"]:
         console.print("\nAll that dlfa needs is there.")
 
 
-def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
-    python, torch, hub, offline = (found[name] for name in ("python", "torch", "hub", "offline"))
-    versions = {row["name"]: row["installed"] or "not installed" for row in found["packages"]}
+def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:
+    python, torch, hub, offline = (report[name] for name in ("python", "torch", "hub", "offline"))
+    versions = {row["name"]: row["installed"] or "not installed" for row in report["packages"]}
     rows = [
-        ("dlfa_adapters", found["library"].get("version") or found["library"]["error"]),
+        ("dlfa_adapters", report["library"].get("version") or report["library"]["error"]),
         ("Python", f"{python['version']}, {python['executable']}"),
         ("system", python["platform"]),
         *((name, versions[name]) for name in _SHOWN if name in versions),
@@ -199,11 +199,11 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("hub", hub.get("error") or f"{hub['endpoint']}: {hub['reason'] or 'answers'}"),
         ("offline encoder", offline.get("error") or offline["state"]),
     ]
-    caches = found["caches"] if isinstance(found["caches"], list) else []
+    caches = report["caches"] if isinstance(report["caches"], list) else []
     rows += [(f"cache: {cache['name']}", f"{_size(cache)} in {cache['folder']}") for cache in caches]
     return rows + [
         (f"extra {row['name']}", f"missing: {', '.join(row['missing'])}" if row["missing"] else "installed")
-        for row in found["extras"]
+        for row in report["extras"]
     ]
 
 

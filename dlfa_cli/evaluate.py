@@ -184,16 +184,16 @@ def compare(
                 predict_run(run, data, **given, progress=lambda stage, *n, name=name: progress(f"{stage} ({name})", *n))
                 for name, run in zip(names, runs, strict=False)
             ]
-        found = compare_all(models, resamples=resamples, seed=seed, progress=progress)
+        comparisons = compare_all(models, resamples=resamples, seed=seed, progress=progress)
     if as_json:
-        one, *others = [comparison.to_dict() for comparison in found]
-        told = {"format": one["format"], "comparisons": [one, *others]} if others else one
-        typer.echo(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False))
+        one, *others = [comparison.to_dict() for comparison in comparisons]
+        record = {"format": one["format"], "comparisons": [one, *others]} if others else one
+        typer.echo(json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False))
     else:
-        for comparison in found:
+        for comparison in comparisons:
             show_tables(comparison_tables(comparison), comparison_notes(comparison))
     if markdown is not None:
-        write_text(markdown, "\n".join(comparison_markdown(comparison) for comparison in found))
+        write_text(markdown, "\n".join(comparison_markdown(comparison) for comparison in comparisons))
 
 
 def report(

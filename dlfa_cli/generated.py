@@ -57,22 +57,22 @@ def signature_of(generated: Generated) -> list[inspect.Parameter]:
         **dict.fromkeys(StepOptions.__annotations__, STEPS),
         **dict.fromkeys(MachineOptions.__annotations__, MACHINE),
     }
-    found = []
+    parameters = []
     for name, option in _known().items():
         of_a_fusion = name not in panels and name not in _of_every_head()
         if name in generated.without or (name.removesuffix("s") in _RATES and name not in _RATES):
             continue
         if of_a_fusion or name in honoured:
-            found.append(_parameter(option, loops.spelled(name), panels.get(name, HEAD)))
-    where = max((at for at, each in enumerate(found) if each.name in _of_every_head()), default=-1) + 1
+            parameters.append(_parameter(option, loops.spelled(name), panels.get(name, HEAD)))
+    where = max((at for at, each in enumerate(parameters) if each.name in _of_every_head()), default=-1) + 1
     other = Annotated[
         list[str] | None,
         typer.Option(
             "--fusion-option", metavar="NAME=VALUE", help="Option of any fusion, by name.", rich_help_panel=HEAD
         ),
     ]
-    found.insert(where, inspect.Parameter(_OTHERS, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=other))
-    return found
+    parameters.insert(where, inspect.Parameter(_OTHERS, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=other))
+    return parameters
 
 
 def click_options(generated: Generated) -> list[Any]:
@@ -175,7 +175,7 @@ def _others(given: list[str], fusion: str) -> dict[str, Any]:
     from dlfa_adapters.fusion.options import no_such_option, one_of, options_of
     from dlfa_adapters.ground.errors import ConfigError
 
-    found = {}
+    options = {}
     for item in given:
         name, equals, text = item.partition("=")
         try:
@@ -183,7 +183,7 @@ def _others(given: list[str], fusion: str) -> dict[str, Any]:
             known = options_of(FUSIONS[fusion].options)
             if not equals or name not in known:
                 raise ValueError(no_such_option(f"The fusion {fusion!r} has no", name, known))
-            found[name] = known[name].parse(text)
+            options[name] = known[name].parse(text)
         except ValueError as error:
             raise ConfigError(str(error)) from error
-    return found
+    return options

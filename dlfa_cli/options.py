@@ -156,10 +156,10 @@ def rates(text: str | None, option: str) -> float | tuple[float, ...] | None:
     if text is None:
         return None
     try:
-        found = tuple(float(part) for part in text.split(","))
+        values = tuple(float(part) for part in text.split(","))
     except ValueError:
         raise ConfigError(f"expected a rate or several, such as 1e-3,1e-2, in {option}, got {text!r}.") from None
-    return found if len(found) > 1 else found[0]
+    return values if len(values) > 1 else values[0]
 
 
 def was_typed(context: typer.Context, name: str) -> bool:

@@ -106,7 +106,7 @@ def _texts(given: Sequence[str] | None, file: Path | None) -> list[str]:
 
 
 def _argument(text: str) -> str:
-    """An argument read as UTF-8, also where the locale told Python something else, as a file is."""
+    """An argument read as UTF-8, also where the locale has another encoding, as a file is."""
     if not any("\udc80" <= char <= "\udcff" for char in text):  # bytes that the locale has no character for
         return text
     return "\n".join(_decoded(text.encode("utf-8", "surrogateescape"), f"the text {text!a}"))

@@ -17,17 +17,17 @@ _WALK_SECONDS = 3
 
 
 def probe() -> dict[str, Any]:
-    """Everything, by part; a part that could not be found out is `{"error": ...}`."""
+    """Everything, by part; a part that could not be examined is `{"error": ...}`."""
     parts: dict[str, Callable[[], Any]] = {
         "torch": _torch, "library": _library, "offline": _offline, "hub": _hub, "caches": _caches,
     }  # fmt: skip
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for name, look in parts.items():
         try:
-            found[name] = look()
+            results[name] = look()
         except Exception as error:
-            found[name] = {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
-    return found
+            results[name] = {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
+    return results
 
 
 def _torch() -> dict[str, Any]:

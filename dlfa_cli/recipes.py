@@ -22,9 +22,9 @@ recipes_app = typer.Typer(
 @recipes_app.command("ls", cls=Command)
 def list_recipes() -> None:
     """List the recipes. Example: `dlfa recipes ls`."""
-    found = recipes()
-    width = max(map(len, found))
-    for name in found:
+    names = recipes()
+    width = max(map(len, names))
+    for name in names:
         typer.echo(f"{name:{width}}  {about(name)}")
 
 
@@ -104,10 +104,10 @@ def copy(name: str, to: Path, force: bool = False) -> Path:
         FileNotFoundError: If there is no such recipe.
         FileExistsError: If something is in the way.
     """
-    found = recipes()
+    known = recipes()
     name = name.removesuffix(".py")
-    if name not in found:
-        raise FileNotFoundError(f"there is no recipe {name!r}; there are {', '.join(found)}.")
+    if name not in known:
+        raise FileNotFoundError(f"there is no recipe {name!r}; there are {', '.join(known)}.")
     target = to / f"{Path(name).stem}.py" if to.is_dir() else to
     if target.exists() and (target.is_dir() or not force):
         raise FileExistsError(f"{target} exists; give another name, or type --force to overwrite it.")

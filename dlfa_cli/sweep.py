@@ -1,4 +1,4 @@
-"""`dlfa sweep`: the baseline, every fuse layer and what else is asked for, several seeds each, in one table."""
+"""`dlfa sweep`: the baseline, every fuse layer and what else is requested, several seeds each, in one table."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

@@ -98,8 +98,8 @@ def _show(result: "TuneResult") -> None:
         style = "bold" if trial == result.best else ""
         table.add_row(*(f"{trial.options[name]:g}" for name in names), f"{trial.score:.2f}", style=style)
     results_console().print(table)
-    for said in ("found_nothing", "advice"):
-        if said in result.run.config["training"]:
-            typer.echo(result.run.config["training"][said])
+    for note in ("found_nothing", "advice"):
+        if note in result.run.config["training"]:
+            typer.echo(result.run.config["training"][note])
     command = predict_command(result.run.folder, takes_pairs(result.run))
     typer.echo(f"The best is saved in {result.run.folder}:\n\n  {command}")
