@@ -1,4 +1,4 @@
-"""Lists on reference pages are those of the project: its extras, and the variables that its code reads or sets."""
+"""Lists on reference pages are those of the project: extras, variables that code reads or sets, options of a head."""
 
 import ast
 import re
@@ -7,14 +7,17 @@ from pkgutil import resolve_name
 
 import pytest
 
+from dlfa_adapters.tasks.head_options import HeadOptions
+
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "reference" / "environment.md").read_text("utf-8")
+REFERENCE = ROOT / "docs" / "reference"
+PAGE = (REFERENCE / "environment.md").read_text("utf-8")
 NAME = re.compile("[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 
 
-def first_cells(heading):
+def first_cells(heading, page=PAGE):
     """Names in the first column of the table below a heading."""
-    part = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+    part = page.split(f"## {heading}\n")[1].split("\n## ")[0]
     rows = [line.split("|")[1] for line in part.split("\n") if line.startswith("| `")]
     return {name for row in rows for name in re.findall("`([^`]+)`", row)}
 
@@ -45,9 +48,18 @@ def test_every_variable_of_the_code_is_there():
     assert used - set(re.findall("`([A-Z0-9_]+)`", PAGE)) == set()
 
 
+OTHER_KEYS = {"head_type", "inner_head_type", "num_labels", "label2id", "encoder", "format", "versions"}
+OF_THE_INNER_HEAD = {"layers", "activation_function", "dropout_prob"}
+
+
+def test_every_option_of_a_saved_head_is_there():
+    page = (REFERENCE / "saved-heads.md").read_text("utf-8")
+    assert first_cells("A head of `adapters`", page) - OTHER_KEYS - OF_THE_INNER_HEAD == set(HeadOptions.known("dlfa"))
+
+
 def documented():
     """Every name with a place on a page of the API."""
-    pages = "\n".join(path.read_text("utf-8") for path in (ROOT / "docs" / "reference" / "api").glob("*.md"))
+    pages = "\n".join(path.read_text("utf-8") for path in (REFERENCE / "api").glob("*.md"))
     return re.findall(r"^::: (\S+)", pages, re.MULTILINE)
 
 
