@@ -8,14 +8,19 @@ from typing import Any
 
 import torch
 
+from dlfa_adapters.encoders import Encoder
 from dlfa_adapters.ground.environment import device_name, world_size
-from dlfa_adapters.kinds import metrics_for
+from dlfa_adapters.kinds import kind_of_task, metrics_for
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.dataset import labels_in
+from dlfa_adapters.learning.features import add_trained_head
+from dlfa_adapters.learning.frozen import TrainedHead
 from dlfa_adapters.learning.plan import Plan
 from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.runs import Run, write_run
 from dlfa_adapters.runs.lifecycle import Training
 from dlfa_adapters.runs.record import run_record
+from dlfa_adapters.tasks import Task
 from dlfa_adapters.tuning import trainable_share
 from dlfa_adapters.tuning.saving import save_trained
 
@@ -144,6 +149,29 @@ def write_training_run(training: Training, plan: Plan, encoder: dict[str, Any], 
         )
 
     training.end(config, write_files)
+
+
+def write_head_run(
+    out: str | Path, encoder: Encoder, task: Task, trained: TrainedHead, settings: Settings, **record: Any
+) -> Run:
+    """Put a head that learnt on frozen states on its encoder, and write its run.
+
+    Args:
+        out: The run folder.
+        encoder: What the states were computed with.
+        task: What was trained for.
+        trained: The head.
+        settings: Resolved ones.
+        record: What else `run_record` takes; by default the head is described by its configuration.
+
+    Raises:
+        ConfigError: If something that is not a run is in the way.
+    """
+    model, described = encoder.model, encoder.describe()
+    add_trained_head(model, task.name, trained, task.labels, kind_of_task(task).head_types[0])
+    said = {"head": model.heads[task.name].config, "seed": trained.spec.seed, **record}
+    config = run_record(task, encoder=described, windows=windows_of(settings), tuning="features", **said)
+    return write_run(out, config, lambda folder: model.save_head(str(folder / "head"), task.name))
 
 
 def windows_of(settings: Settings) -> dict[str, Any]:

@@ -21,13 +21,11 @@ from dlfa_adapters.ground.environment import versions
 from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.ground.files import write_json, write_whole
 from dlfa_adapters.ground.folders import mark, remove_drafts
-from dlfa_adapters.kinds import kind_of_task, metrics_for
-from dlfa_adapters.learning.features import add_trained_head
-from dlfa_adapters.learning.finish import language_names, windows_of
+from dlfa_adapters.kinds import metrics_for
+from dlfa_adapters.learning.finish import language_names, write_head_run
 from dlfa_adapters.learning.rate_choice import finite_or_none
-from dlfa_adapters.runs import Run, check_run_place, write_run
+from dlfa_adapters.runs import Run, check_run_place
 from dlfa_adapters.runs.lifecycle import remove_training
-from dlfa_adapters.runs.record import run_record
 from dlfa_adapters.sweeps import BEST, PLAN, TRAININGS, sweep_work
 from dlfa_adapters.sweeps.frozen import trained_head
 from dlfa_adapters.sweeps.prepare import Prepared
@@ -95,20 +93,16 @@ def save_best(prepared: Prepared, result: SweepResult) -> Run:
         RunError: If the head's weights are gone.
     """
     row, out = result.best(), prepared.out / BEST
-    task, settings, model = prepared.task, prepared.settings, prepared.encoder.model
-    head = trained_head(prepared, row)
-    encoder = prepared.encoder.describe()
-    add_trained_head(model, task.name, head, task.labels, head_type=kind_of_task(task).head_types[0])
-    config = run_record(
-        task,
-        encoder=encoder,
-        head=model.heads[task.name].config,
-        windows=windows_of(settings),
-        tuning=str(prepared.tuning),
+    remove_drafts(out)
+    return write_head_run(
+        out,
+        prepared.encoder,
+        prepared.task,
+        trained_head(prepared, row),
+        prepared.settings,
         model={"saved": "head"},
-        seed=row.spec.seed,
         training={
-            **settings.as_dict(),
+            **prepared.settings.as_dict(),
             "head_learning_rate": row.rates.rates.head,
             "rates_tried": {str(rates): finite_or_none(dev) for rates, dev, _ in row.rates.tried},
             "fuse_layer": list(row.spec.head.layers),
@@ -118,13 +112,11 @@ def save_best(prepared: Prepared, result: SweepResult) -> Run:
         },
         data={name: prepared.data[name] for name in ("train", "dev")},
         metrics={
-            "name": metrics_for(task)[0].main_score,
+            "name": metrics_for(prepared.task)[0].main_score,
             "dev": {result.sources[0]: round(row.dev_score, 4)},
             "test": {language: round(score, 4) for language, score in row.scores().items()},
         },
     )
-    remove_drafts(out)
-    return write_run(out, config, lambda folder: model.save_head(str(folder / "head"), task.name))
 
 
 def _as_dict(row: SweepRow) -> dict[str, Any]:
