@@ -3,10 +3,12 @@
 The sentences are samples written for this project: the scores show how the method behaves and are no results.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from dlfa_adapters.data.reading import sample_file, sample_languages
 from dlfa_adapters.data.sources import load_data
@@ -15,7 +17,7 @@ from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.ground.folders import draft_beside
-from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.kinds import SpanF1, kind_of_task
 from dlfa_adapters.learning.dataset import make_examples
 from dlfa_adapters.learning.features import all_rates, spec_of
 from dlfa_adapters.learning.finish import windows_of, write_head_run
@@ -120,7 +122,7 @@ def run_demo(
         scores = {}
         for language in languages:
             tags = predict_heads(list(heads.values()), states[language], NER.labels)
-            scores[language] = dict(zip(heads, (round(data[language].score(each), 2) for each in tags), strict=True))
+            scores[language] = dict(zip(heads, (_percent(each, data[language].gold) for each in tags), strict=True))
             report("Scoring", 1, len(languages))
     dev_scores = {name: round(head.dev_score, 2) for name, head in heads.items()}
     columns = {name: head for name, head in heads.items() if head.spec.head.fusion != "layer"}
@@ -157,3 +159,9 @@ def run_demo(
 
 def _mean(scores: dict[str, dict[str, float]], column: str) -> float:
     return round(fmean(row[column] for language, row in scores.items() if language != "en"), 2)
+
+
+def _percent(tags: Sequence[Any], gold: Sequence[Any]) -> float:
+    """The score of NER, in percent; 0 where there is no span."""
+    score = SpanF1().compute(predictions=tags, references=gold, labels=NER.labels)[SpanF1.main_score]
+    return round(100 * (score or 0.0), 2)

@@ -1,6 +1,6 @@
 """The methods of a model that save and load several adapters and heads: each in a folder of its own.
 
-They are upstream's, with formats as in `formats`, and with folders named so that any name survives (`folder_of`).
+They are upstream's, with formats as in `saved_config`, and with folders named so that any name survives (`folder_of`).
 """
 
 import os

@@ -24,8 +24,6 @@ from dlfa_adapters.tasks.head_options import HeadOptions, checked_fuse_layer, sp
 
 logger = logging.getLogger(__name__)
 
-"""`head_type` in the saved configuration, by which adapters finds this class again."""
-
 FORMAT = 1
 """Number of the saved format; raised when an older version could not read it."""
 

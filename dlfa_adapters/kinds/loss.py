@@ -6,6 +6,10 @@ Trainer cuts a batch into micro-batches (gradient accumulation, ranks) and says 
 equally many items, which sentences do not; sums divided by the same number add up exactly. A stock head of adapters
 gives a mean over its micro-batch, which is turned into this micro-batch's share of the whole: mean * items here / items
 in the whole.
+
+Who computes a loss: the plain models call `mean_loss`; on `adapters` the stock head inside ours does, and
+`share_of_batch` scales it. Many heads or encoders that learn in one tensor have the same cross-entropy for each of
+them, beside their training: `learning.frozen.side_by_side`, `learning.frozen.examples`, `learning.ensemble`.
 """
 
 from abc import ABC, abstractmethod

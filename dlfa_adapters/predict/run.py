@@ -38,7 +38,7 @@ def predict_run(
     compile: bool = False,
     progress: Progress | None = None,
 ) -> Predictions:
-    """Let the model of a run predict all of some data; `scoring.build_report` and `compare.compare` take the result.
+    """Let the model of a run predict all of some data, for `scores.evaluate.build_report` and `scores.compare.compare`.
 
     Args:
         run: A run folder.

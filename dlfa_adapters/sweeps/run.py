@@ -83,7 +83,7 @@ def run_sweep(
     """Train the baseline, D_1..D_L and what is requested besides, several seeds each, and compare them.
 
     Killed at any moment and called again, it goes on where it was: hidden states, epochs and heads that are there are
-    not computed again. Called with more heads or seeds it trains those without_launcher.
+    not computed again. Called with more heads or seeds it trains those that are missing.
 
     Args:
         task: See `learning.train`.

@@ -1,15 +1,15 @@
 """Bottleneck adapters: small layers between those of the frozen encoder; alone, over those of a language, or of one."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
-
-from adapters.configuration import AdapterConfig
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.heads.masked_lm import MASKED_LM_TYPE, Decoder, MaskedLMHead
 from dlfa_adapters.heads.schema import check_head_name
 from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, check_left_out, freeze_unused
 from dlfa_adapters.tuning.lora import add_and_train, without
+
+if TYPE_CHECKING:
+    from dlfa_adapters.heads.masked_lm import Decoder
 
 CONFIG = "seq_bn"
 CONFIGS = ("seq_bn", "double_seq_bn", "par_bn", "scaled_par_bn", "compacter", "compacter++")
@@ -141,7 +141,7 @@ class LanguageTuning(Tuning):
         config: str = "seq_bn_inv",
         reduction: float = 2,
         leave_out: Sequence[int] = (),
-        decoder: Decoder | None = None,
+        decoder: "Decoder | None" = None,
     ) -> None:
         super().__init__(check_head_name(language, "language adapter"))
         check_language_config(config, reduction)
@@ -156,6 +156,10 @@ class LanguageTuning(Tuning):
         Raises:
             ConfigError: If there is no such block, or none is left.
         """
+        from adapters.configuration import AdapterConfig
+
+        from dlfa_adapters.heads.masked_lm import MASKED_LM_TYPE, MaskedLMHead
+
         fix = f"type {model.config.num_hidden_layers} to leave out the last, as MAD-X 2.0 does"
         left_out = check_left_out(self.leave_out, model, fix)
         config = AdapterConfig.load(self.config, reduction_factor=self.reduction, leave_out=left_out)
