@@ -109,9 +109,9 @@ def test_a_resumed_training_keeps_the_layer(start, tmp_path, monkeypatch):
         start("ner", tmp_path / "run", "features", fuse_layer="auto", progress=kill)
     plan = json.loads((work_folder(tmp_path / "run") / "training.json").read_text("utf-8"))
     monkeypatch.setattr(auto_layer, "choose_layer", lambda *args: pytest.fail("it was chosen already"))
-    from dlfa_adapters.learning import prepare
+    from dlfa_adapters.learning import plan as learning_plan
 
-    monkeypatch.setattr(prepare, "choose_layer", lambda *args: pytest.fail("it was chosen already"))
+    monkeypatch.setattr(learning_plan, "choose_layer", lambda *args: pytest.fail("it was chosen already"))
     items = {"train_data": plan["request"]["train_data"]}
     assert items == {"train_data": "Python objects"}
     run, _ = start("ner", tmp_path / "run", "features", fuse_layer="auto", resume=True)

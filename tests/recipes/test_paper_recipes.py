@@ -68,7 +68,7 @@ def test_table_5_trains_both_layers(recipe, monkeypatch, tiny_folder):
     monkeypatch.setattr(module, "load_encoder", lambda name: SimpleNamespace(model=DEEP))
     monkeypatch.setattr(module, "run_sweep", lambda task, **options: asked.append((task, options)) or SimpleNamespace(
         result=None, table=None))  # fmt: skip
-    monkeypatch.setattr(module, "markdown", lambda result, table: "")
+    monkeypatch.setattr(module, "sweep_markdown", lambda result, table: "")
     module.main(["--tasks", "ner", "pawsx"])
     assert [options["head_learning_rate"] for _, options in asked] == [2e-5, 2e-5]  # the paper's, and no other is tried
     assert [(task, options["layers"], options["extra"]) for task, options in asked] == [
