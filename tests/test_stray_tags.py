@@ -11,7 +11,7 @@ from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning import train
 from dlfa_adapters.learning.dataset import task_for
-from dlfa_adapters.predict.predictions import Predictions
+from dlfa_adapters.predict import Predictions
 from dlfa_adapters.predict.run import check_fit, items_by_language, predict, predict_run
 from dlfa_adapters.scores.evaluate import build_report
 from dlfa_adapters.scores.show import markdown

@@ -7,14 +7,15 @@ from dlfa_adapters.ground.environment import lazily
 if TYPE_CHECKING:
     from dlfa_adapters.heads.head import DLFAHead
     from dlfa_adapters.heads.mixin import DLFAHeadsMixin
-    from dlfa_adapters.heads.models import AdapterTrainer, enable, register
+    from dlfa_adapters.heads.models import enable, register
+    from dlfa_adapters.heads.trainer import AdapterTrainer
 
 __all__ = ["AdapterTrainer", "DLFAHead", "DLFAHeadsMixin", "enable", "register"]
 
 __getattr__ = lazily(
     __name__,
     {
-        "AdapterTrainer": "models",
+        "AdapterTrainer": "trainer",
         "DLFAHead": "head",
         "DLFAHeadsMixin": "mixin",
         **dict.fromkeys(("enable", "register"), "models"),

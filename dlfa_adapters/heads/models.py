@@ -1,12 +1,10 @@
-"""The model classes: those of adapters, by the same names, with DLFA heads; and their Trainer.
+"""The model classes: those of adapters, by the same names, with DLFA heads.
 
 All encoders of adapters whose hidden states have one width. Left out are decoders and encoder-decoders (GPT-2, GPT-J,
 LLaMA, Mistral; BART, mBART, PLBART, T5, mT5: the first token of a decoder sees nothing but itself) and models of other
 input than text (ViT, BEiT, CLIP, Whisper). mT5's encoder alone is in `dlfa_adapters.models`.
 """
 
-import logging
-import os
 from typing import Any, TypeVar
 
 import adapters
@@ -107,27 +105,3 @@ def enable(model: AnyModel) -> AnyModel:
         f"A DLFA head can be put on {', '.join(cls.__name__ for cls in MODELS)} of adapters, got "
         f"{type(model).__module__}.{type(model).__name__}; type model = AutoAdapterModel.from_pretrained(...)."
     )
-
-
-logger = logging.getLogger(__name__)
-
-
-class AdapterTrainer(adapters.AdapterTrainer):
-    """Trains adapters and heads; see `adapters.AdapterTrainer`.
-
-    Upstream restores only the heads that share their name with an adapter, and after resuming leaves whichever head it
-    read last active.
-    """
-
-    def _load_best_model(self) -> None:
-        super()._load_best_model()
-        self._load_heads(self.state.best_model_checkpoint)
-
-    def _load_heads(self, resume_from_checkpoint: str) -> None:
-        model: Any = self.model
-        for name in list(model.heads):
-            folder = os.path.join(resume_from_checkpoint, model._folder_of(name))
-            if os.path.isdir(folder):
-                model.load_head(folder, set_active=False)
-                model.heads[name].to(self.args.device)
-                logger.info("Restored head %r from %s.", name, folder)

@@ -13,9 +13,9 @@ from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.kinds import kind_named, kind_of_task
 from dlfa_adapters.kinds.encoded import Predictor
+from dlfa_adapters.predict import Items, Predicted, Predictions
 from dlfa_adapters.predict.forms import load_fast
 from dlfa_adapters.predict.load import LanguageSwitch, describe_adapters, source_languages, task_of
-from dlfa_adapters.predict.predictions import Items, Predicted, Predictions
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.tasks import TASKS, Task, get_task
 

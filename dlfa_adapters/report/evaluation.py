@@ -6,7 +6,7 @@ from typing import Any
 
 from dlfa_adapters.kinds import Kind, kind_of_task
 from dlfa_adapters.kinds.shown import Confusion, ShownLine, TypeTable
-from dlfa_adapters.predict.predictions import Predicted, Predictions
+from dlfa_adapters.predict import Predicted, Predictions
 from dlfa_adapters.scores.report import MeanReport, Report
 from dlfa_adapters.scores.show import notes
 from dlfa_adapters.tasks import Task

@@ -7,7 +7,7 @@ from typing import Any
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.kinds import scores_for
-from dlfa_adapters.predict.predictions import Predictions
+from dlfa_adapters.predict import Predictions
 from dlfa_adapters.scores.groups import Group, groups
 from dlfa_adapters.scores.intervals import LEVEL, Difference, Paired, paired_differences
 from dlfa_adapters.scores.report import FORMAT

@@ -9,7 +9,7 @@ import numpy as np
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.kinds import kind_of_task, scores_for
 from dlfa_adapters.kinds.metric import CountedScore, unknown_labels
-from dlfa_adapters.predict.predictions import Predicted, Predictions
+from dlfa_adapters.predict import Predicted, Predictions
 from dlfa_adapters.predict.run import predict_run
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.scores.groups import family_of, groups

@@ -34,8 +34,8 @@ from dlfa_adapters.ground.folders import (
     remove_drafts,
 )
 from dlfa_adapters.kinds import kind_named
+from dlfa_adapters.predict import Predicted, Predictions
 from dlfa_adapters.predict.load import with_labels
-from dlfa_adapters.predict.predictions import Predicted, Predictions
 from dlfa_adapters.scores.report import ABOUT, FORMAT, Report
 from dlfa_adapters.tasks import Task
 

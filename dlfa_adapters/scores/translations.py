@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlfa_adapters.kinds import kind_named
-from dlfa_adapters.predict.predictions import Items
+from dlfa_adapters.predict import Items
 from dlfa_adapters.tasks import Task
 
 AGREEMENT = 0.9

@@ -1,7 +1,7 @@
 """Models that are not learned, so that every score is known beforehand."""
 
 from dlfa_adapters.data.sources import load_source
-from dlfa_adapters.predict.predictions import Predictions
+from dlfa_adapters.predict import Predictions
 from dlfa_adapters.predict.run import items_by_language, predict
 from dlfa_adapters.tasks import NER
 

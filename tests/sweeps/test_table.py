@@ -9,7 +9,7 @@ import pytest
 
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.rate_choice import UNKNOWN, Attempt, Pair, RateChoice
-from dlfa_adapters.predict.predictions import Predicted, Predictions
+from dlfa_adapters.predict import Predicted, Predictions
 from dlfa_adapters.scores.compare import compare
 from dlfa_adapters.scores.translations import Drawn, Translations
 from dlfa_adapters.sweeps.show import group_table, language_table, series, sweep_markdown, sweep_notes
