@@ -130,7 +130,7 @@ class Kind(KindOfData):
         return Counter(self.labels_of(answers))
 
     def check_fit(self, languages: Sequence[Any], task: Task, source: str) -> None:
-        """Raise a DataError for data (`predict.predictions.Items`) that a task cannot be scored on."""
+        """Raise a DataError for data (`predict.Items`) that a task cannot be scored on."""
 
     # Models
 
@@ -196,7 +196,7 @@ class Kind(KindOfData):
 
     @abstractmethod
     def write_predictions(self, path: Path, predicted: Any) -> None:
-        """Write the predictions of a language (`predict.predictions.Predicted`) into a file."""
+        """Write the predictions of a language (`predict.Predicted`) into a file."""
 
     @abstractmethod
     def read_predictions(self, path: Path, ids: list[str] | None) -> dict[str, Any]:

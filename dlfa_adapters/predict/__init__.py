@@ -1,4 +1,4 @@
-"""Words or texts to labels: runs loaded, taggers, classifiers, and what they predict, with a fingerprint of the data."""
+"""Words or texts to labels: runs loaded, taggers, classifiers; and what they predict, with the fingerprint of data."""
 
 import hashlib
 import json
