@@ -32,7 +32,7 @@ from dlfa_adapters.tuning import Tuning, get_tuning
 logger = logging.getLogger(__name__)
 
 HEAD_RATE = 1e-3
-"""Tried in a sweep where a head would learn at the encoder's rate, which is small for weights that start at random."""
+"""Tried for every head of a fine-tuned sweep beside the rate that the tuning has, so that none is held to another's."""
 
 
 @dataclass(frozen=True)
@@ -211,16 +211,16 @@ def _plots(
 
 
 def with_head_rates(resolved: Settings, given: Settings, tuning: Tuning) -> Settings:
-    """Settings in which a head that would learn at the encoder's rate has another rate to try.
+    """Settings in which a head beside a fine-tuned encoder has two rates to try: that of the tuning, and `HEAD_RATE`.
 
     Args:
         resolved: All settings.
         given: Those that the user gave: where a rate of the head or several of the encoder are among them, nothing is
             added.
-        tuning: What learns beside the heads.
+        tuning: What learns beside the heads; on frozen states the heads have rates of their own already.
     """
-    defaults, steps, rate = tuning.defaults_for(given.head.classifier), given.steps, resolved.steps.learning_rate
+    steps, rate = given.steps, resolved.steps.head_learning_rate
     chosen = steps.head_learning_rate or steps.head_learning_rates is not None or steps.learning_rates
-    if chosen or tuning.on_states or defaults.head_learning_rate != defaults.learning_rate or not rate:
+    if chosen or tuning.on_states or not rate:
         return resolved
     return resolved.changed(head_learning_rates=(rate, HEAD_RATE) if rate != HEAD_RATE else ())
