@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from dlfa_adapters.data.reading import sample_file, sample_languages
+from dlfa_adapters.data.places import sample_file, sample_languages
 from dlfa_adapters.data.sources import load_data
 from dlfa_adapters.data.words import split_words
 from dlfa_adapters.encoders import load_encoder

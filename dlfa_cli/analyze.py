@@ -44,7 +44,7 @@ def cosine(
     `dlfa analyze cosine --model offline --parallel en-sw.tsv --limit 500 --json > cosine.json`
     """
     from dlfa_adapters.data.pairs import read_parallel
-    from dlfa_adapters.data.reading import check_encoder_name
+    from dlfa_adapters.data.places import check_encoder_name
     from dlfa_adapters.ground.environment import check_plot
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.ground.folders import check_writable

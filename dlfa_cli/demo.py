@@ -36,7 +36,7 @@ def demo(
 
     `dlfa demo --json > demo.json`
     """
-    from dlfa_adapters.data.reading import check_encoder_name
+    from dlfa_adapters.data.places import check_encoder_name
     from dlfa_adapters.runs import check_run_place
     from dlfa_cli.screen import loading, progress_bars
 

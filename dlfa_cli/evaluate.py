@@ -226,7 +226,7 @@ def report(
 
 def _check_data(data: str, given: dict[str, Any]) -> None:
     """Refuse data that cannot be read as was typed."""
-    from dlfa_adapters.data.reading import Reading, check_source
+    from dlfa_adapters.data.places import Reading, check_source
 
     Reading(given["format"], given["word_column"], given["tag_column"]).check([data])
     check_source(data, given["split"], given["format"])

@@ -77,7 +77,7 @@ def train(
     `torchrun --nproc-per-node 2 -m dlfa_cli train ner --tuning full`
     """
     from dlfa_adapters.ground.errors import ConfigError
-    from dlfa_adapters.learning.early import check_resume, check_training
+    from dlfa_adapters.learning.checks import check_resume, check_training
     from dlfa_cli.screen import show_training, typed
 
     given: dict[str, Any] = {
@@ -190,7 +190,7 @@ def train_language(
     `dlfa train-language --resume adapters/de`
     """
     from dlfa_adapters.ground.errors import ConfigError
-    from dlfa_adapters.learning.early import LANGUAGE_RECORD, check_language_training, check_resume
+    from dlfa_adapters.learning.checks import LANGUAGE_RECORD, check_language_training, check_resume
     from dlfa_adapters.learning.ranges import parse_numbers
 
     texts = text or []

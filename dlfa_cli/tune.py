@@ -51,7 +51,7 @@ def tune(
 
     `dlfa tune ner --tuning lora --lr 2e-4 --lr 5e-4 --head-lr 1e-3 --head-lr 3e-3 --out runs/ner-lora-tuned`
     """
-    from dlfa_adapters.learning.early import BETO_GRID, check_search
+    from dlfa_adapters.learning.checks import BETO_GRID, check_search
     from dlfa_cli.screen import loading, print_lines, progress_bars, stopped_with
 
     values: dict[str, Any] = dict(zip(_TRIED, (lr, head_lr, batch_size, epochs), strict=True))

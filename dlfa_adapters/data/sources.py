@@ -21,10 +21,10 @@ from dlfa_adapters.data.assemble import Loaded, Taken, assemble
 from dlfa_adapters.data.hub import load_hub
 from dlfa_adapters.data.iterables import items_from
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE, describe, find_files, other_files
+from dlfa_adapters.data.places import SAMPLES, Reading, check_source, sample_files
 from dlfa_adapters.data.readers import Notes, Problem, Read, Sentence, read_file
 from dlfa_adapters.data.readers.oddities import name_odd_labels
 from dlfa_adapters.data.readers.rows import finish_tagging
-from dlfa_adapters.data.reading import SAMPLES, Reading, check_source, sample_files
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks import Task, get_task
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from dlfa_adapters.data.assemble import Loaded, join_loaded
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
-from dlfa_adapters.data.reading import AS_FOUND, Reading, each_place
+from dlfa_adapters.data.places import AS_FOUND, Reading, each_place
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.kinds import kind_named, kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
-from dlfa_adapters.learning.early import NO_DEV
+from dlfa_adapters.learning.checks import NO_DEV
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.tasks import Task, get_task, labels_in_order, lookalikes
 

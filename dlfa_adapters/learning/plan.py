@@ -6,7 +6,7 @@ from typing import Any
 
 from transformers import set_seed
 
-from dlfa_adapters.data.reading import Reading, each_place
+from dlfa_adapters.data.places import Reading, each_place
 from dlfa_adapters.encoders import Encoder, load_encoder
 from dlfa_adapters.ground.environment import Progress, device_name, world_size
 from dlfa_adapters.ground.errors import ConfigError

@@ -8,15 +8,15 @@ from typing import Any, Literal
 
 from transformers import TrainerState
 
-from dlfa_adapters.data.reading import Reading, each_place
+from dlfa_adapters.data.places import Reading, each_place
 from dlfa_adapters.fusion import Fusion
 from dlfa_adapters.ground.environment import Progress, is_main, wait_for_everyone, world_size
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.arguments import training_arguments, with_evaluations
 from dlfa_adapters.learning.auto_layer import LayerChoice
+from dlfa_adapters.learning.checks import check_training, default_source
 from dlfa_adapters.learning.dataset import PYTHON_OBJECTS, Sources, source_as_text
-from dlfa_adapters.learning.early import check_training, default_source
 from dlfa_adapters.learning.features import train_features
 from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
 from dlfa_adapters.learning.from_block import Choice, choose_states

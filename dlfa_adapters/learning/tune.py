@@ -13,7 +13,7 @@ from dlfa_adapters.ground.environment import world_size
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.ground.files import read_json, write_json
 from dlfa_adapters.ground.folders import is_marked, mark
-from dlfa_adapters.learning.early import BETO_GRID, check_search
+from dlfa_adapters.learning.checks import BETO_GRID, check_search
 from dlfa_adapters.learning.plan import Plan
 from dlfa_adapters.learning.run import train
 from dlfa_adapters.runs import Run, WorkFolder, move_run, read_run, remove_run

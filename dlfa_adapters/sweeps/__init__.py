@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlfa_adapters.data.reading import check_source
+from dlfa_adapters.data.places import check_source
 from dlfa_adapters.ground.environment import check_matplotlib, lazily
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.folders import check_writable
-from dlfa_adapters.learning.early import check_options
+from dlfa_adapters.learning.checks import check_options
 from dlfa_adapters.learning.loops import check_swept
 from dlfa_adapters.runs import WorkFolder
 from dlfa_adapters.sweeps.variants import check_seeds, read_extra

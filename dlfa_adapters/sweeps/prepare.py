@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.reading import AS_FOUND, Reading
+from dlfa_adapters.data.places import AS_FOUND, Reading
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.encoders import Encoder, load_encoder
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.learning.checks import default_source
 from dlfa_adapters.learning.dataset import (
     Source,
     Sources,
@@ -22,7 +23,6 @@ from dlfa_adapters.learning.dataset import (
     make_examples,
     task_for,
 )
-from dlfa_adapters.learning.early import default_source
 from dlfa_adapters.learning.features import spec_of
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.rate_choice import pairs

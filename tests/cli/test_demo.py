@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dlfa_adapters.data.reading import sample_languages
+from dlfa_adapters.data.places import sample_languages
 from dlfa_adapters.demo import RATES, TASTE, run_demo
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.runs import read_run

@@ -12,7 +12,7 @@ from huggingface_hub import constants
 from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
-from dlfa_adapters.ground import environment as reach
+from dlfa_adapters.ground import environment
 from dlfa_cli import doctor, probe
 from dlfa_cli.main import app
 
@@ -143,8 +143,8 @@ def hub(monkeypatch):
         monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{port}")
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
         monkeypatch.setattr(probe, "NETWORK_SECONDS", 0.3)
-        monkeypatch.setattr(reach, "_SECONDS", 0.3)
-        reach.hub_answers.cache_clear()
+        monkeypatch.setattr(environment, "_SECONDS", 0.3)
+        environment.hub_answers.cache_clear()
 
     from huggingface_hub.utils import reset_sessions
 
@@ -152,7 +152,7 @@ def hub(monkeypatch):
     yield start
     for stop in servers:
         stop()
-    reach.hub_answers.cache_clear()
+    environment.hub_answers.cache_clear()
     reset_sessions()
 
 
@@ -162,9 +162,9 @@ def test_whether_the_hub_answers(kind, answers, hub):
     found = probe._hub()
     assert found["reachable"] is answers
     assert found["reason"].startswith("" if answers else "does not answer")
-    assert reach.hub_answers() is answers
-    assert reach.only_cached("xlm-roberta-base") is not answers
-    assert reach.only_cached(str(Path(__file__).parent)) is False
+    assert environment.hub_answers() is answers
+    assert environment.only_cached("xlm-roberta-base") is not answers
+    assert environment.only_cached(str(Path(__file__).parent)) is False
 
 
 def test_every_extra_that_users_need_has_its_purpose():

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from dlfa_adapters.data.reading import check_encoder_name
+from dlfa_adapters.data.places import check_encoder_name
 from dlfa_adapters.fusion import CLASSIFIERS
 from dlfa_adapters.fusion.aif import BRANCHES
 from dlfa_adapters.fusion.norm import NORMS
 from dlfa_adapters.fusion.readout import POOLINGS
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.language import RECORD
-from dlfa_adapters.learning.early import LANGUAGE_RECORD
+from dlfa_adapters.learning.checks import LANGUAGE_RECORD
 from dlfa_adapters.learning.ranges import REPORT_TO
 from dlfa_adapters.tasks.head_options import HeadOptions
 

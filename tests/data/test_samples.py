@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from dlfa_adapters.data.reading import SAMPLES, sample_file, sample_languages
+from dlfa_adapters.data.places import SAMPLES, sample_file, sample_languages
 from dlfa_adapters.tasks import NER, PAWSX, POS, XNLI
 
 TAGGED = [(task, split) for task in ("ner", "pos") for split in ("train", "dev", "test")]

@@ -66,8 +66,8 @@ def small_trainings():
 
 def load_panx(repo, config, split):
     """Stands for `datasets.load_dataset` of PAN-X, which is what pages take from the hub: ten sentences in Swahili."""
+    from dlfa_adapters.data.places import sample_file
     from dlfa_adapters.data.readers import read_file
-    from dlfa_adapters.data.reading import sample_file
     from dlfa_adapters.tasks import NER
 
     assert (repo, config.split(".")[0]) == ("google/xtreme", "PAN-X"), f"there is no stand-in for {repo} {config}"

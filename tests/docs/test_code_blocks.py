@@ -30,7 +30,7 @@ from pathlib import Path
 
 import pytest
 
-from dlfa_adapters.data.reading import sample_file
+from dlfa_adapters.data.places import sample_file
 
 from .blocks import SHELLS, Block, find_blocks, pages, same_output
 from .conftest import HUB_NAMES, REAL, tiny_encoder

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.learning import resume_training, train
-from dlfa_adapters.learning.early import check_options
+from dlfa_adapters.learning.checks import check_options
 from dlfa_adapters.predict.load import load_run
 from dlfa_adapters.tuning import get_tuning
 from dlfa_cli.main import app

@@ -4,7 +4,7 @@ import pytest
 
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning import loops
-from dlfa_adapters.learning.early import check_options
+from dlfa_adapters.learning.checks import check_options
 from dlfa_adapters.learning.loops import Loop, check_swept, spelled
 from dlfa_adapters.learning.settings import Settings, make_settings, resolve
 from dlfa_adapters.tuning import get_tuning

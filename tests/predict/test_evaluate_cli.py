@@ -8,8 +8,8 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from dlfa_adapters.data.places import SAMPLES
 from dlfa_adapters.data.readers import read_file
-from dlfa_adapters.data.reading import SAMPLES
 from dlfa_adapters.data.sources import load_data
 from dlfa_adapters.demo import TASTE
 from dlfa_adapters.encoders import load_encoder

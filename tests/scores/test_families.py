@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlfa_adapters.data.reading import SAMPLE_TASKS, sample_languages
+from dlfa_adapters.data.places import SAMPLE_TASKS, sample_languages
 from dlfa_adapters.scores.groups import _TABLE, family_of, groups, main_code
 from dlfa_adapters.tasks import TASKS
 

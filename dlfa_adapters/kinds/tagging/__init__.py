@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from dlfa_adapters.ground.errors import ConfigError, DataError
-from dlfa_adapters.kinds.tagging.words import Tagging
+from dlfa_adapters.kinds.tagging.kind import Tagging
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tasks.span_tags import read_tag
 

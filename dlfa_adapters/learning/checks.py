@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.reading import SAMPLE_TASKS, Reading, check_encoder_name, check_source, check_there, each_place
+from dlfa_adapters.data.places import SAMPLE_TASKS, Reading, check_encoder_name, check_source, check_there, each_place
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning.loops import check_honoured
 from dlfa_adapters.learning.ranges import check_steps
