@@ -16,8 +16,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from huggingface_hub import constants, get_session
-
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 
 SUFFIXES = (".svg", ".png", ".pdf")
@@ -188,6 +186,8 @@ def only_cached(name: str) -> bool:
 @cache
 def hub_answers() -> bool:
     """Whether the hub answers; with HF_HUB_OFFLINE there is no request. The answer holds for this process."""
+    from huggingface_hub import constants, get_session  # whoever does not ask need not wait for it
+
     if constants.HF_HUB_OFFLINE:
         return False
     answered = []
@@ -205,6 +205,8 @@ def hub_answers() -> bool:
 
 def no_answer() -> str:
     """Why nothing came from the hub, for an error's text."""
+    from huggingface_hub import constants
+
     if constants.HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE is set"
     return f"the hub ({constants.ENDPOINT}) does not answer"

@@ -20,7 +20,7 @@ from dlfa_adapters.learning.ranges import REPORT_TO
 from dlfa_adapters.tasks.head_options import HeadOptions
 
 TESTS = Path(__file__).parents[1]
-HEAVY = ("torch", "transformers", "adapters", "datasets", "peft", "sklearn", "scipy")
+HEAVY = ("torch", "transformers", "adapters", "datasets", "huggingface_hub", "peft", "sklearn", "scipy")
 
 ALL = """
 import contextlib, io, json, sys

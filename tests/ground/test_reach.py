@@ -3,6 +3,7 @@
 import contextlib
 
 import datasets
+import huggingface_hub
 import pytest
 from huggingface_hub import constants
 
@@ -28,7 +29,7 @@ def hub(monkeypatch):
     def use(error=None, offline=False):
         session = Session(error)
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", offline)
-        monkeypatch.setattr(environment, "get_session", lambda: session)
+        monkeypatch.setattr(huggingface_hub, "get_session", lambda: session)
         environment.hub_answers.cache_clear()
         return session
 
