@@ -38,7 +38,9 @@ def is_json(path: str | Path, lines: Sequence[str]) -> bool:
     first = next((line.strip() for line in lines if line.strip()), "")
     if bare_name(path).suffix in (".json", ".jsonl", ".ndjson") and _BRACKET.match(first):
         return True
-    return _is_object(first) or (first.startswith(("{", "[")) and _begins_with_object("\n".join(lines[:_SAMPLE])))
+    if _as_object(first) is not None:
+        return True
+    return first.startswith(("{", "[")) and _begins_with_object("\n".join(lines[:_SAMPLE]))
 
 
 def is_csv(path: str | Path, lines: Sequence[str]) -> bool:
@@ -50,14 +52,14 @@ def is_csv(path: str | Path, lines: Sequence[str]) -> bool:
 def json_rows(lines: Sequence[str], notes: Notes) -> Iterator[RowOfLine]:
     """The objects of a JSON file, with an error for what is none."""
     first = next((line for line in lines if line.strip()), "")
-    if not _is_object(first) and _begins_with_object("\n".join(lines)):
+    if _as_object(first) is None and _begins_with_object("\n".join(lines)):
         yield from _stream("\n".join(lines), notes)
         return
     for number, line in enumerate(lines, 1):
         if not line.strip():
             notes.drop("empty_line")
-        elif _is_object(line):
-            yield number, flattened(json.loads(line))
+        elif (row := _as_object(line)) is not None:
+            yield number, flattened(row)
         else:
             notes.error(number, "json", f"expected a JSON object on one line, but got {shown(line)}")
             notes.drop("bad_row")
@@ -135,11 +137,13 @@ def flattened(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": row.get("id"), "text": texts[0], "label": chosen or [each for each in values if "start" in each]}
 
 
-def _is_object(line: str) -> bool:
+def _as_object(line: str) -> dict[str, Any] | None:
+    """The JSON object on a line; None where there is none."""
     try:
-        return line.lstrip().startswith("{") and isinstance(json.loads(line), dict)
+        value = json.loads(line) if line.lstrip().startswith("{") else None
     except (ValueError, RecursionError):
-        return False
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _begins_with_object(text: str) -> bool:
