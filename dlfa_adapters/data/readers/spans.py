@@ -7,13 +7,13 @@ those of `split_words`; a word is cut where a span begins or ends inside it, and
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.data.readers.base import Notes, Read, Sentence, shown
-from dlfa_adapters.data.readers.containers import is_parquet, json_rows, parquet_rows
+from dlfa_adapters.data.readers.containers import RowOfLine, is_parquet, json_rows, parquet_rows
 from dlfa_adapters.data.readers.lines import read_lines
 from dlfa_adapters.data.readers.rows import finish_tagging
 from dlfa_adapters.data.readers.values import (
@@ -53,22 +53,19 @@ def read_spans(path: str | Path, *, strict: bool = True) -> Read[Sentence]:
     """
     notes = Notes(path, strict)
     items: list[Sentence] = []
-    for line, row in parquet_rows(path) if is_parquet(path) else json_rows(read_lines(path, notes), notes):
+    for line, row in _rows(path, notes):
         text, spans = _text_of(row), _spans_of(row)
-        language = row.get("language") if isinstance(row.get("language"), str) else None
-        own = row.get("id") if isinstance(row.get("id"), str | int) else None
         try:
             if text is None or spans is None:
                 raise BadValue("expected a text and a list of spans under label, labels, entities or spans")
-            words, tags, cut = to_words(text, [_span(each, text) for each in spans], language)
+            words, tags, cut = to_words(text, [_span(each, text) for each in spans], _language_of(row))
         except BadValue as error:
             notes.error(line, "value", str(error))
             notes.drop("bad_row")
             continue
         for word in cut:
             notes.collect("cut_word", line, word)
-        id_ = str(len(items)) if own is None else str(own)
-        items.append(Sentence(words, tags, id_, [line] * len(words), language, own_id=own is not None))
+        items.append(_sentence(row, line, len(items), words, tags))
     notes.warn_collected("cut_word", "words that are cut where a span begins or ends inside them")
     layout = "texts with spans of characters"
     return finish_tagging(Read(items, "spans", path, notes.problems, notes.dropped, "IOB2", layout=layout), "IOB2")
@@ -174,7 +171,7 @@ def read_tokens(
         DataError: The file cannot be read, or (when strict) a row lacks words, or has not a tag a word.
     """
     notes = Notes(path, strict)
-    rows = list(parquet_rows(path) if is_parquet(path) else json_rows(read_lines(path, notes), notes))
+    rows = list(_rows(path, notes))
     keys = list(dict.fromkeys(key for _, row in rows for key in tags_keys(row)))
     key = tag_column.lower() if tag_column else _best(keys, [row for _, row in rows], labels)
     items: list[Sentence] = []
@@ -195,13 +192,25 @@ def read_tokens(
             notes.error(line, "value", str(error))
             notes.drop("bad_row")
             continue
-        own = row.get("id") if isinstance(row.get("id"), str | int) else None
-        language = row.get("language") if isinstance(row.get("language"), str) else None
-        id_ = str(len(items)) if own is None else str(own)
-        items.append(Sentence(words, tags, id_, [line] * len(words), language, own_id=own is not None))
+        items.append(_sentence(row, line, len(items), words, tags))
     named = next((words_key(row) for _, row in rows if words_key(row)), WORDS[0])
     layout = f"JSON or Parquet: word ({named})" + (f", tag ({key})" if key else "")
     return finish_tagging(Read(items, "tokens", path, notes.problems, notes.dropped, layout=layout), scheme)
+
+
+def _rows(path: str | Path, notes: Notes) -> Iterator[RowOfLine]:
+    return parquet_rows(path) if is_parquet(path) else json_rows(read_lines(path, notes), notes)
+
+
+def _language_of(row: Mapping[str, Any]) -> str | None:
+    return row["language"] if isinstance(row.get("language"), str) else None
+
+
+def _sentence(row: Mapping[str, Any], line: int, number: int, words: list[str], tags: list[str] | None) -> Sentence:
+    """The sentence of a row, under its own id or its number."""
+    own = row.get("id") if isinstance(row.get("id"), str | int) else None
+    id_ = str(number) if own is None else str(own)
+    return Sentence(words, tags, id_, [line] * len(words), _language_of(row), own_id=own is not None)
 
 
 def _best(keys: Sequence[str], rows: Sequence[dict[str, object]], labels: Sequence[str]) -> str:
