@@ -7,11 +7,11 @@ from dlfa_adapters.data.readers.base import Example, Notes, Sentence
 from dlfa_adapters.data.readers.containers import name_classes
 from dlfa_adapters.data.readers.labelled_text import flaw_of
 from dlfa_adapters.data.readers.values import (
-    FIELD_OF,
     BadValue,
     as_label,
     as_tags,
     as_words,
+    fields_of,
     lower_keys,
     tags_keys,
     words_key,
@@ -71,10 +71,7 @@ def _item(value: Any, index: int, notes: Notes, tags: str) -> Sentence | Example
 
 
 def _from_mapping(row: Mapping[str, Any], index: int, notes: Notes, tags: str) -> Sentence | Example:
-    values: dict[str, Any] = {}
-    for name, each in row.items():
-        if (field := FIELD_OF.get(name)) is not None and each is not None:
-            values.setdefault(field, each)
+    values = fields_of(row)
     own_id, language = "id" in values, values.get("language")
     id_ = str(values.get("id", index))
     named = words_key(row)

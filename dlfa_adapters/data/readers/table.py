@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dlfa_adapters.data.readers.base import Example, Notes, Read, shown
 from dlfa_adapters.data.readers.containers import (
@@ -23,7 +22,7 @@ from dlfa_adapters.data.readers.containers import (
     parquet_rows,
 )
 from dlfa_adapters.data.readers.lines import read_lines
-from dlfa_adapters.data.readers.values import FIELD_NAMES, FIELD_OF, BadValue, as_label, as_text
+from dlfa_adapters.data.readers.values import FIELD_NAMES, FIELD_OF, BadValue, as_label, as_text, fields_of
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks.span_tags import bare
 
@@ -126,10 +125,7 @@ def _named(rows: Iterable[RowOfLine], notes: Notes, required: Sequence[str]) -> 
     """Records from rows of named values."""
     records: list[Record] = []
     for number, row in rows:
-        values: dict[str, Any] = {}
-        for name, value in row.items():
-            if (field := FIELD_OF.get(name)) is not None and value is not None:
-                values.setdefault(field, value)
+        values = fields_of(row)
         has_label = any(FIELD_OF.get(name) == "label" for name in row)  # the key, though it may hold none
         missing = [field for field in required if field not in values and not (field == "label" and has_label)]
         if missing:

@@ -32,6 +32,15 @@ def lower_keys(row: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name).lower(): value for name, value in row.items()}
 
 
+def fields_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a row by the names of `FIELD_NAMES`: of each field the first that is there and not None."""
+    values: dict[str, Any] = {}
+    for name, value in row.items():
+        if (field := FIELD_OF.get(name)) is not None and value is not None:
+            values.setdefault(field, value)
+    return values
+
+
 def words_key(row: Mapping[str, Any]) -> str | None:
     """The key of a list of words, or None."""
     return next((key for key in WORDS if isinstance(row.get(key), list | tuple)), None)
