@@ -4,7 +4,8 @@ Everything that is a user's mistake derives from `DLFAError`; the command line p
 Each also derives from the builtin that a Python user would catch.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,43 @@ def wrong_in(content: Any, schema: "Callable[[], type[BaseModel]]") -> str | Non
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+@contextmanager
+def told_if_damaged(file: Path, how: str) -> Iterator[None]:
+    """Make a sentence of whatever the reader of a JSON file of this library stumbles over.
+
+    Args:
+        file: The file.
+        how: How to mend it, for the end of the sentence.
+
+    Raises:
+        RunError: Naming the file; one that is raised meanwhile passes, and so does an `OSError`.
+    """
+    try:
+        yield
+    except RunError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError) as error:
+        raise RunError(f"{file} is damaged ({error}); {how}.") from None
+
+
+def check_format(place: Path | str, what: str, found: object, known: int) -> None:
+    """Refuse what another version has written in a format that this one does not read.
+
+    Args:
+        place: The file or folder.
+        what: Of what it is: `run`, `evaluation` or `sweep`.
+        found: The number that stands in it.
+        known: The number that this version reads.
+
+    Raises:
+        RunError: If they differ.
+    """
+    if found != known:
+        raise RunError(
+            f"{place} has {what} format {found!r}, this version reads format {known}; pip install -U dlfa-adapters"
+        )
 
 
 def mend(path: Path | str, wrong: str, how: str) -> str:

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dlfa_adapters._version import __version__
-from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.ground.errors import ConfigError, RunError, told_if_damaged
 from dlfa_adapters.ground.files import sha256_of, write_text
 from dlfa_adapters.ground.folders import check_writable
 from dlfa_adapters.report.evaluation import EvaluationPart, Facts, evaluation_part, run_facts
@@ -116,11 +116,9 @@ def report_page(source: str | Path) -> Page:
 
 def _sweep_page(file: Path, command: str) -> Page:
     sweep = read_sweep(file)
-    try:
+    with told_if_damaged(file, "call dlfa sweep again"):
         part = sweep_part(sweep)
         summary = f"task {sweep.task}; encoder {sweep.about['encoder']['name']}"
-    except (LookupError, TypeError) as error:
-        raise RunError(f"{file} is damaged ({error}); call dlfa sweep again.") from None
     return Page(file.absolute().parent.name, summary, command, sweep=part, configuration=part.configuration)
 
 
@@ -141,10 +139,8 @@ def _part(folder: Path, anchor: str) -> EvaluationPart:
     report, predictions = read_report(folder), read_evaluation(folder)
     if {row.language for row in report.table.languages} != {x.language for x in predictions.languages}:
         raise RunError(f"{folder} has scores and predictions of different languages; evaluate again.")
-    try:
+    with told_if_damaged(folder / REPORT, "evaluate again"):
         return evaluation_part(predictions, report, anchor)
-    except (LookupError, TypeError, AttributeError) as error:
-        raise RunError(f"{folder / REPORT} is damaged ({error}); evaluate again.") from None
 
 
 def _run_of(part: EvaluationPart) -> Run | None:

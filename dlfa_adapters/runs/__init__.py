@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.ground.environment import versions
-from dlfa_adapters.ground.errors import ConfigError, RunError, mend, wrong_in
+from dlfa_adapters.ground.errors import ConfigError, RunError, check_format, mend, told_if_damaged, wrong_in
 from dlfa_adapters.ground.files import is_draft, read_json, sha256_of
 from dlfa_adapters.ground.folders import (
     Ours,
@@ -156,18 +156,14 @@ def read_run(folder: str | Path) -> Run:
     if not folder.is_dir():
         raise RunError(f"There is no run folder {folder}; `dlfa demo` and `dlfa train` make one.")
     try:
-        config = json.loads((folder / RUN_RECORD).read_text("utf-8"))
-        written, files = config["format"], dict(config["files"])
+        with told_if_damaged(folder / RUN_RECORD, "train the run again"):
+            config = json.loads((folder / RUN_RECORD).read_text("utf-8"))
+            written, files = config["format"], dict(config["files"])
     except FileNotFoundError:
         inside = [str(path.parent) for path in sorted(folder.glob(f"*/{RUN_RECORD}"))[:3]]
         hint = f"; of the runs in it type one: {', '.join(inside)}" if inside else ""
         raise RunError(f"{folder} is not a run folder: it has no {RUN_RECORD}{hint}.") from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise RunError(f"{folder / RUN_RECORD} is damaged ({error}); train the run again.") from None
-    if written != FORMAT:
-        raise RunError(
-            f"{folder} has run format {written!r}, this version reads format {FORMAT}; pip install -U dlfa-adapters"
-        )
+    check_format(folder, "run", written, FORMAT)
     if wrong := wrong_in(config, run_schema):
         raise RunError(mend(folder / RUN_RECORD, wrong, "copy it again or train the run again"))
     _check_all_listed(folder, files)

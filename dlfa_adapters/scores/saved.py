@@ -21,7 +21,7 @@ from typing import Any
 from dlfa_adapters.data.readers import read_lines
 from dlfa_adapters.data.readers.base import Notes
 from dlfa_adapters.data.readers.lines import write_lines
-from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.ground.errors import ConfigError, RunError, check_format, told_if_damaged
 from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.ground.folders import (
     Ours,
@@ -159,19 +159,12 @@ def _record_of(folder: str | Path) -> Iterator[dict[str, Any]]:
     file = Path(folder) / REPORT
     bring_back(file.parent, REPORT, _files_of)
     try:
-        record = json.loads(file.read_text("utf-8"))
-        if record["format"] != FORMAT:
-            raise RunError(
-                f"{folder} has evaluation format {record['format']!r}, this version reads format {FORMAT}; "
-                "pip install -U dlfa-adapters"
-            )
-        yield record
+        with told_if_damaged(file, f"evaluate again with --out {folder}"):
+            record = json.loads(file.read_text("utf-8"))
+            check_format(folder, "evaluation", record["format"], FORMAT)
+            yield record
     except FileNotFoundError as error:
         raise RunError(f"{folder} is not a whole saved evaluation: it lacks {Path(error.filename).name}.") from None
-    except RunError:
-        raise
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise RunError(f"{file} is damaged ({error}); evaluate again with --out {folder}.") from None
 
 
 def _write(folder: Path, predictions: Predictions, report: Report) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.ground.environment import versions
-from dlfa_adapters.ground.errors import RunError
+from dlfa_adapters.ground.errors import RunError, told_if_damaged
 from dlfa_adapters.ground.files import write_json, write_whole
 from dlfa_adapters.ground.folders import mark, remove_drafts
 from dlfa_adapters.kinds import metrics_for
@@ -58,7 +58,9 @@ def begin(prepared: Prepared, restart: bool) -> None:
                 remove_training(run)
         work.clear(empty_it=True)
     if (folder / PLAN).is_file():
-        _compare(folder, _read_json(folder / PLAN), plan)
+        with told_if_damaged(folder / PLAN, "start the sweep again with --restart"):
+            before = dict(json.loads((folder / PLAN).read_text("utf-8")))
+        _compare(folder, before, plan)
     write_json(folder / PLAN, plan, allow_nan=False)
 
 
@@ -156,12 +158,3 @@ def _compare(folder: Path, before: dict[str, Any], now: dict[str, Any]) -> None:
 def _known_by(value: Any) -> Any:
     """An encoder without the place that it was loaded from: its fingerprint says whether it is the same."""
     return {key: value[key] for key in value if key != "origin"} if isinstance(value, dict) else value
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(path.read_text("utf-8")))
-    except FileNotFoundError:
-        raise RunError(f"{path.parent} is no finished sweep: it has no {path.name}.") from None
-    except ValueError as error:
-        raise RunError(f"{path} is damaged ({error}); start the sweep again with --restart.") from error

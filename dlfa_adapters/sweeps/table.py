@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dlfa_adapters.ground.errors import RunError
+from dlfa_adapters.ground.errors import check_format, told_if_damaged
 from dlfa_adapters.kinds import scores_for
 from dlfa_adapters.learning.rate_choice import UNKNOWN, RateChoice
 from dlfa_adapters.scores.groups import Group, groups
@@ -161,13 +161,9 @@ def read_sweep(file: Path) -> SavedSweep:
     Raises:
         RunError: If it is damaged, or of a newer version.
     """
-    try:
+    with told_if_damaged(file, "call dlfa sweep again"):
         record = json.loads(file.read_text("utf-8"))
-        if record["format"] != FORMAT:
-            raise RunError(
-                f"{file} has sweep format {record['format']!r}, this version reads format {FORMAT}; "
-                "pip install -U dlfa-adapters"
-            )
+        check_format(file, "sweep", record["format"], FORMAT)
         table = SweepTable.from_dict(record["table"])
         return SavedSweep(
             task=record["task"]["name"],
@@ -177,10 +173,6 @@ def read_sweep(file: Path) -> SavedSweep:
             table=table,
             about={name: value for name, value in record.items() if name not in _NOT_ABOUT},
         )
-    except RunError:
-        raise
-    except (LookupError, TypeError, AttributeError, ValueError, StopIteration, RecursionError) as error:
-        raise RunError(f"{file} is damaged ({error}); call dlfa sweep again.") from None
 
 
 def make_table(result: SweepResult, *, resamples: int = RESAMPLES, seed: int = 0) -> SweepTable:

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError, RunError
+from dlfa_adapters.ground.folders import mark
 from dlfa_adapters.kinds import scores_for
 from dlfa_adapters.learning.rate_choice import RateChoice
 from dlfa_adapters.learning.settings import make_settings, resolve
@@ -157,6 +158,14 @@ def test_another_sweep_in_its_place_is_refused(done, sweep, tmp_path):
         sweep(done.folder, within=5.0, languages=["de"])
     (tmp_path / "note.txt").write_text("a user's", "utf-8")
     with pytest.raises(ConfigError, match="exists and is not a sweep"):
+        sweep(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]"])
+def test_a_damaged_plan_is_told_in_a_sentence(sweep, tmp_path, text):
+    mark(tmp_path, "a sweep")
+    (tmp_path / "plan.json").write_text(text, "utf-8")
+    with pytest.raises(RunError, match=r"plan\.json is damaged \(.*\); start the sweep again with --restart\.$"):
         sweep(tmp_path)
 
 
