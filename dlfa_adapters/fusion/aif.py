@@ -8,18 +8,9 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dlfa_adapters.fusion.base import (
-    Weights,
-    as_bool,
-    check_mask,
-    check_sizes,
-    in_dtype,
-    linear,
-    true_or_false,
-    wide_dtype,
-)
+from dlfa_adapters.fusion.base import Weights, as_bool, check_mask, check_sizes, in_dtype, linear, wide_dtype
 from dlfa_adapters.fusion.norm import EPS, MOMENTUM, NORMS
-from dlfa_adapters.fusion.options import one_of
+from dlfa_adapters.fusion.options import DLFAOptions, check_values
 
 BRANCHES = {"both": (True, False), "global": (True, True), "local": (False, False)}
 """Which of the two branches see the mean over the tokens."""
@@ -114,10 +105,8 @@ class AIF(nn.Module):
         mask_padding: bool = True,
     ) -> None:
         super().__init__()
-        one_of("branches", branches, tuple(BRANCHES))
-        one_of("norm", norm, tuple(NORMS))
-        one_of("init", init, ("kaiming", "identity"))
-        true_or_false("mask_padding", mask_padding)
+        options = {"branches": branches, "norm": norm, "init": init, "mask_padding": mask_padding}
+        check_values(DLFAOptions, options)
         check_sizes(hidden_size, reduction)
         self.hidden_size, self.init = hidden_size, init
         self.branches = nn.ModuleList(

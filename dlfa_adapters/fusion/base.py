@@ -10,16 +10,6 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
 
 
-def true_or_false(option: str, value: object) -> None:
-    """Refuse an option's value that only counts as true or false.
-
-    Raises:
-        ValueError: Naming the option and what came.
-    """
-    if not isinstance(value, bool):
-        raise ValueError(f"{option} must be True or False; got {value!r}.")
-
-
 def token_shape(inputs: Mapping[str, Any]) -> torch.Size | None:
     """The shape of the tokens in a model's arguments, e.g. (batch, seq): of ids, or of embeddings without their width.
 

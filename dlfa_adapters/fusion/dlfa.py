@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dlfa_adapters.fusion.aif import AIF, stacked_attention
 from dlfa_adapters.fusion.base import Fusion, Weights, check_count, check_sizes
-from dlfa_adapters.fusion.options import one_of
+from dlfa_adapters.fusion.options import DLFAOptions, check_values
 
 
 class DLFA(Fusion):
@@ -50,7 +50,7 @@ class DLFA(Fusion):
         num_lower: int = 1,
     ) -> None:
         super().__init__()
-        one_of("gate", gate, ("product", "attention"))
+        check_values(DLFAOptions, {"gate": gate})
         check_sizes(hidden_size, reduction, num_lower)
         self.gate = gate
         self.aif = nn.ModuleList(
