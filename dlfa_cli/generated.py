@@ -4,7 +4,7 @@ They are read when a command is called or asked for help, not when the command l
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -89,8 +89,8 @@ def click_options(generated: Generated) -> list[Any]:
     return list(typer.main.get_command(app).params)
 
 
-def take_options(context: typer.Context, generated: Generated) -> None:
-    """Take the values of these options out of a call, for `given_options`.
+def take_options(context: typer.Context, names: Sequence[str]) -> None:
+    """Take the values of the options of these names out of a call, for `given_options`.
 
     Raises:
         ConfigError: If one is not what the option takes.
@@ -102,7 +102,7 @@ def take_options(context: typer.Context, generated: Generated) -> None:
     others: list[str] = []
     fusion = context.params.get("fusion") or "dlfa"
     own = options_of(FUSIONS[fusion].options) if fusion in FUSIONS else {}
-    for name in [each.name for each in signature_of(generated)]:
+    for name in names:
         value = context.params.pop(name)
         if name in _RATES:
             given[name] = rates(value, {"learning_rate": "--lr", "head_learning_rate": "--head-lr"}[name])

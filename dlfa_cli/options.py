@@ -68,10 +68,10 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; see `click.Command.invoke`."""
-        if (generated := getattr(self.callback, "generated", None)) is not None:
+        if (options := self._generated()) is not None:
             from dlfa_cli.generated import take_options
 
-            take_options(ctx, generated)
+            take_options(ctx, [option.name for option in options])
         return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
