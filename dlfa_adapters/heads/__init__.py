@@ -1,4 +1,4 @@
-"""Prediction heads on adapters: the only place besides `tuning` that knows that library."""
+"""Prediction heads on adapters: the only place besides `tuning` and `encoders.load` that knows that library."""
 
 from typing import TYPE_CHECKING
 

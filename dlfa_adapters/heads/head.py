@@ -38,7 +38,7 @@ class DLFAHead(PredictionHead):
     Args:
         model: The model that the head is for.
         head_name: Name of the head.
-        inner_head_type: One of `dlfa_adapters.heads.inner.INNER_HEAD_TYPES`, a `head_type` of adapters.
+        inner_head_type: One of `dlfa_adapters.heads.schema.INNER_HEAD_TYPES`, a `head_type` of adapters.
         num_labels: Number of labels.
         num_choices: Number of choices, for `multiple_choice`.
         id2label: Label names by id.

@@ -1,8 +1,8 @@
 """What a saved head says of itself, whether it fits a model, and in which format weights are written and read.
 
-Upstream writes pickles by default, and then reads nothing else. So an adapter, head, AdapterFusion
-layer or setup without a DLFA head is written as a pickle, or plain `adapters` could not load it; reading one with
-`weights_only=True`, as upstream does, runs no code. Whatever holds a DLFA head is written as safetensors.
+Upstream writes pickles by default, and then reads nothing else. So an adapter, head, AdapterFusion layer or setup
+without a DLFA head is written as a pickle, or plain `adapters` could not load it; reading one with `weights_only=True`,
+as upstream does, runs no code. Whatever holds a DLFA head is written as safetensors.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 They are upstream's, with folders that are made where they do not exist. What holds a DLFA head is written as
 safetensors, and its head need not be called like the adapter; everything else is written as upstream writes it, so that
-plain `adapters` reads it (see `formats`).
+plain `adapters` reads it (see `saved_config`).
 """
 
 import logging
@@ -35,8 +35,8 @@ logger = logging.getLogger(__name__)
 class SavingMixin:
     """Saving and loading.
 
-    `use_safetensors`: True or False as upstream; by default the format of `formats.write_safetensors`, and for reading
-    of `formats.read_safetensors`.
+    `use_safetensors`: True or False as upstream; by default the format of `saved_config.write_safetensors`, and for
+    reading of `saved_config.read_safetensors`.
     """
 
     def save_head(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.schema import check_head_name
-from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, check_left_out, freeze_unused
+from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, check_left_out
 from dlfa_adapters.tuning.lora import add_and_train, without
 
 if TYPE_CHECKING:
@@ -104,11 +104,8 @@ class Stack(Tuning):
                 f"The language adapter and the task are both called {head_name!r}; save the adapter under its language."
             )
         config = AdapterConfig.load(CONFIG, leave_out=without(self, model, head_name))
-        model.add_adapter(head_name, config=config, overwrite_ok=True)
-        model.train_adapter(head_name)  # this one learns; the language adapter does not
+        add_and_train(model, head_name, config)
         model.set_active_adapters(StackOf(self.language, head_name))
-        model.active_head = head_name
-        freeze_unused(model, head_name)
         return model
 
     def record(self) -> dict[str, Any]:

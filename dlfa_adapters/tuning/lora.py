@@ -59,7 +59,7 @@ def without(tuning: Tuning, model: Any, head_name: str) -> list[int]:
 
 
 def add_and_train(model: Any, head_name: str, config: Any) -> Any:
-    """Add an adapter under the head's name; it and the head learn, the encoder does not."""
+    """Add an adapter under the head's name; it and the head learn, the encoder and other adapters do not."""
     model.add_adapter(head_name, config=config, overwrite_ok=True)
     model.train_adapter(head_name)
     model.active_head = head_name
