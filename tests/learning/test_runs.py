@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from damage import damage
 
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.runs import check_run_place, read_run, write_run
@@ -58,19 +59,6 @@ def test_a_link_to_nothing_is_refused_before_the_work(tmp_path):
     (tmp_path / "link").symlink_to("gone")
     with pytest.raises(ConfigError, match="exists and is not a run folder"):
         check_run_place(tmp_path / "link")
-
-
-def damage(name, how):
-    def apply(folder):
-        path = folder / name
-        if how == "missing":
-            path.unlink()
-        elif how == "cut":
-            path.write_bytes(path.read_bytes()[:-3])
-        else:
-            path.write_text(how)
-
-    return apply
 
 
 @pytest.mark.parametrize(

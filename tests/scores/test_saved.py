@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from damage import damage
 
 from dlfa_adapters.data.readers import read_file
 from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
@@ -156,31 +157,18 @@ def test_something_else_in_the_way_is_left_alone(tmp_path):
     assert (tmp_path / "thesis" / "chapter1.tex").read_text() == "text"
 
 
-def harm(name, how):
-    def apply(folder):
-        path = folder / name
-        if how == "missing":
-            path.unlink()
-        elif how == "cut":
-            path.write_bytes(path.read_bytes()[:-3])
-        else:
-            path.write_text(how)
-
-    return apply
-
-
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
-        (harm("evaluation.json", "missing"), "lacks evaluation.json"),
-        (harm("evaluation.json", "cut"), "is damaged"),
-        (harm("evaluation.json", "[]"), "is damaged"),
-        (harm("evaluation.json", '{"format": 1}'), "is damaged"),
-        (harm("evaluation.json", "[" * 100_000), "is damaged"),
-        (harm("evaluation.json", '{"format": 1, "task": {}, "files": {}, "source_languages": 7}'), "is damaged"),
-        (harm("evaluation.json", '{"format": 99}'), "has evaluation format 99"),
-        (harm("predictions/de.tsv", "missing"), "lacks de.tsv"),
-        (harm("predictions/de.tsv", "cut"), "is not the file that was written"),
+        (damage("evaluation.json", "missing"), "lacks evaluation.json"),
+        (damage("evaluation.json", "cut"), "is damaged"),
+        (damage("evaluation.json", "[]"), "is damaged"),
+        (damage("evaluation.json", '{"format": 1}'), "is damaged"),
+        (damage("evaluation.json", "[" * 100_000), "is damaged"),
+        (damage("evaluation.json", '{"format": 1, "task": {}, "files": {}, "source_languages": 7}'), "is damaged"),
+        (damage("evaluation.json", '{"format": 99}'), "has evaluation format 99"),
+        (damage("predictions/de.tsv", "missing"), "lacks de.tsv"),
+        (damage("predictions/de.tsv", "cut"), "is not the file that was written"),
     ],
 )
 def test_a_harmed_evaluation_is_one_sentence(harm, message, tmp_path):
