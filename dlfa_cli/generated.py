@@ -95,13 +95,12 @@ def take_options(context: typer.Context, names: Sequence[str]) -> None:
     Raises:
         ConfigError: If one is not what the option takes.
     """
-    from dlfa_adapters.fusion.build import FUSIONS
-    from dlfa_adapters.fusion.options import options_of
+    from dlfa_adapters.fusion.build import FUSIONS, options_of_fusion
 
     given: dict[str, Any] = {}
     others: list[str] = []
     fusion = context.params.get("fusion") or "dlfa"
-    own = options_of(FUSIONS[fusion].options) if fusion in FUSIONS else {}
+    own = options_of_fusion(fusion) if fusion in FUSIONS else {}
     for name in names:
         value = context.params.pop(name)
         if name in _RATES:
@@ -171,16 +170,15 @@ def _layers(given: list[str]) -> tuple[int, ...] | str | None:
 
 def _others(given: list[str], fusion: str) -> dict[str, Any]:
     """Options of a fusion from `name=value`."""
-    from dlfa_adapters.fusion.build import FUSIONS
-    from dlfa_adapters.fusion.options import no_such_option, one_of, options_of
+    from dlfa_adapters.fusion.build import options_of_fusion
+    from dlfa_adapters.fusion.options import no_such_option
     from dlfa_adapters.ground.errors import ConfigError
 
     options = {}
     for item in given:
         name, equals, text = item.partition("=")
         try:
-            one_of("fusion", fusion, tuple(FUSIONS))
-            known = options_of(FUSIONS[fusion].options)
+            known = options_of_fusion(fusion)
             if not equals or name not in known:
                 raise ValueError(no_such_option(f"The fusion {fusion!r} has no", name, known))
             options[name] = known[name].parse(text)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from dlfa_adapters.fusion.options import DLFAOptions, check_values, flat, no_such_option, one_of, options_of
+from dlfa_adapters.fusion.options import DLFAOptions, Option, check_values, flat, no_such_option, one_of, options_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -148,17 +148,27 @@ def register_fusion(
     FUSIONS[name] = FusionEntry(make, states, options, stacked)
 
 
+def options_of_fusion(fusion: str) -> dict[str, Option]:
+    """The options that a fusion has, by name.
+
+    Raises:
+        ValueError: If there is no such fusion.
+    """
+    one_of("fusion", fusion, tuple(FUSIONS))
+    return options_of(FUSIONS[fusion].options)
+
+
 def fusion_options(fusion: str, **options: Any) -> Any:
     """The options of a fusion, from values by name; what is left out has its default.
 
     Raises:
         ValueError: If there is no such fusion or option, or it cannot have that value.
     """
-    one_of("fusion", fusion, tuple(FUSIONS))
-    cls = FUSIONS[fusion].options
+    known = options_of_fusion(fusion)
     for name in options:
-        if name not in options_of(cls):
-            raise ValueError(no_such_option(f"The fusion {fusion!r} has no", name, options_of(cls)))
+        if name not in known:
+            raise ValueError(no_such_option(f"The fusion {fusion!r} has no", name, known))
+    cls = FUSIONS[fusion].options
     check_values(cls, options)
     return cls(**options)
 

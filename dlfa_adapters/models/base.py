@@ -10,7 +10,7 @@ from transformers import PreTrainedModel
 from transformers.utils import ModelOutput
 
 from dlfa_adapters.encoders.plain import NAMED_ENCODERS, build_encoder, check_states, try_encoder
-from dlfa_adapters.fusion import BiLSTM, Fusion, MaskedBatchNorm, select_states, state_indices
+from dlfa_adapters.fusion import BiLSTM, Fusion, MaskedBatchNorm, select_states
 from dlfa_adapters.fusion.base import check_mask, token_shape
 from dlfa_adapters.ground.errors import UnsupportedModelError
 from dlfa_adapters.models.card import PublishMixin
@@ -56,7 +56,7 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
             for module in encoder.modules():  # whatever way its weights came, they are not drawn again
                 module._is_hf_initialized = True
         self.classifier = DLFAClassifier(config)
-        self.indices = state_indices(config.fusion, tuple(config.fuse_layer or ()), config.num_hidden_layers)
+        self.indices = config.head.states(config.num_hidden_layers)
         self._takes_segments = "token_type_ids" in inspect.signature(self.encoder.forward).parameters
         self._keep_in_fp32_modules = self.encoder._keep_in_fp32_modules
         self._no_split_modules = self.encoder._no_split_modules

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from dlfa_adapters.fusion.build import FUSIONS, check_fuse_layer
-from dlfa_adapters.fusion.options import no_such_option, options_of
+from dlfa_adapters.fusion.build import FUSIONS, check_fuse_layer, options_of_fusion
+from dlfa_adapters.fusion.options import no_such_option
 from dlfa_adapters.ground.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def read_extra(item: str) -> Extra:
         )
     if not varied:
         return Extra(fusion, layers)
-    known = options_of(FUSIONS[fusion].options)
+    known = options_of_fusion(fusion)
     if option not in known:
         raise ConfigError(no_such_option(f"The fusion {fusion!r} has no", option, known))
     values = known[option].choices or ((True, False) if known[option].type is bool else ())

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from dlfa_adapters.fusion.build import FUSIONS, check_fuse_layer, fusion_options, state_indices
+from dlfa_adapters.fusion.build import FUSIONS, check_fuse_layer, fusion_options, options_of_fusion, state_indices
 from dlfa_adapters.fusion.options import (
     FIRST_WEIGHTS,
     DLFAOptions,
@@ -13,7 +13,6 @@ from dlfa_adapters.fusion.options import (
     check_values,
     flat,
     no_such_option,
-    one_of,
     options_of,
     recorded,
 )
@@ -54,10 +53,10 @@ class HeadOptions:
             ConfigError: If there is no such fusion, or one of its options has a name that every head has.
         """
         try:
-            one_of("fusion", fusion, tuple(FUSIONS))
+            own = options_of_fusion(fusion)
         except ValueError as error:
             raise ConfigError(str(error)) from error
-        every, own = dict(options_of(cls)), options_of(FUSIONS[fusion].options)
+        every = dict(options_of(cls))
         first = {name: every.pop(name) for name in ("fusion", "fuse_layer")}
         del every["fusion_options"]
         if both := sorted(own.keys() & {*first, *every}):
@@ -87,7 +86,7 @@ class HeadOptions:
             ConfigError: If there is no such option, or it cannot have that value.
         """
         fusion = options.get("fusion", self.fusion)
-        known, own_names = self.known(fusion), options_of(FUSIONS[fusion].options)
+        known, own_names = self.known(fusion), options_of_fusion(fusion)
         for name in options:
             if name not in known:
                 raise ConfigError(no_such_option(f"A head with fusion={fusion!r} has no", name, known))
