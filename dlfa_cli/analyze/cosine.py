@@ -1,4 +1,4 @@
-"""`dlfa analyze`: what encoders and runs are like inside; each analysis is a command of its own."""
+"""`dlfa analyze cosine`."""
 
 import json
 from pathlib import Path
@@ -6,17 +6,9 @@ from typing import Annotated
 
 import typer
 
-from dlfa_cli.options import RESAMPLES, AsJson, BootstrapSeed, Command, CommandGroup, Resamples
-
-analyze_app = typer.Typer(cls=CommandGroup, no_args_is_help=True)
+from dlfa_cli.options import RESAMPLES, AsJson, BootstrapSeed, Resamples
 
 
-@analyze_app.callback()
-def _group() -> None:
-    """Look inside an encoder or a run. Example: `dlfa analyze cosine runs/ner-demo --parallel en-sw.tsv`."""
-
-
-@analyze_app.command("cosine", cls=Command)
 def cosine(
     runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Run folders, of any tuning.")] = None,
     parallel: Annotated[

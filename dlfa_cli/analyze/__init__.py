@@ -1,0 +1,17 @@
+"""`dlfa analyze`: what encoders and runs are like inside; each analysis is a command and a file of its own."""
+
+import typer
+
+from dlfa_cli.analyze.cosine import cosine
+from dlfa_cli.options import Command, CommandGroup
+
+analyze_app = typer.Typer(cls=CommandGroup, no_args_is_help=True)
+
+
+@analyze_app.callback()
+def _group() -> None:
+    """Look inside an encoder or a run. Example: `dlfa analyze cosine runs/ner-demo --parallel en-sw.tsv`."""
+
+
+for _command in (cosine,):
+    analyze_app.command(cls=Command)(_command)
