@@ -121,7 +121,7 @@ def check_items(predictions: Sequence[object], references: Sequence[object]) -> 
         raise DataError(f"expected predictions for {len(references)} items, got {len(predictions)}; give one for each.")
 
 
-def check_lengths(predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> None:
+def check_lengths(predictions: Sequence[Sequence[object]], references: Sequence[Sequence[object]]) -> None:
     """Checks that every word has one prediction.
 
     Raises:
@@ -131,7 +131,7 @@ def check_lengths(predictions: Sequence[Sequence[str]], references: Sequence[Seq
     for number, (predicted, gold) in enumerate(zip(predictions, references, strict=True)):
         if len(predicted) != len(gold):
             raise DataError(
-                f"expected {len(gold)} predicted tags for sentence {number} (counted from 0), got {len(predicted)}; "
+                f"expected {len(gold)} predictions for sentence {number} (counted from 0), got {len(predicted)}; "
                 "every word needs exactly one."
             )
 

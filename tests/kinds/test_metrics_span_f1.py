@@ -186,7 +186,7 @@ def test_tags_that_are_no_iob_tags_are_refused():
 
 
 def test_a_word_without_a_prediction_is_an_error():
-    with pytest.raises(DataError, match=r"expected 2 predicted tags for sentence 1 .*, got 1; every word"):
+    with pytest.raises(DataError, match=r"expected 2 predictions for sentence 1 .*, got 1; every word"):
         compute(["O", "O O"], ["O", "O"])
     with pytest.raises(DataError, match=r"expected predictions for 2 items, got 1"):
         SpanF1().item_counts([["O"]], [["O"], ["O"]])

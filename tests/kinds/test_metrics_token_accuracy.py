@@ -140,7 +140,7 @@ def test_unknown_gold_tags_are_wrong_and_named(caplog):
 
 @pytest.mark.parametrize("metric", [TokenAccuracy, XtremePosF1])
 def test_a_word_without_a_prediction_is_an_error(metric):
-    with pytest.raises(DataError, match=r"expected 2 predicted tags for sentence 0 .*, got 1"):
+    with pytest.raises(DataError, match=r"expected 2 predictions for sentence 0 .*, got 1"):
         metric().compute(predictions=split("X"), references=split("X X"))
 
 

@@ -1,0 +1,1 @@
+"""Dependency parsing: a head and a relation for each word."""
