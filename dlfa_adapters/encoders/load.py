@@ -1,6 +1,8 @@
 """Loading an encoder by name, as a model of adapters that heads can be added to."""
 
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,9 +65,26 @@ def load_encoder(name: str = OFFLINE) -> Encoder:
         model, tokenizer = load_found(source)
         return Encoder(name, source.origin, model, tokenizer)
     local = only_cached(name)
-    try:  # fix_mistral_regex: Transformers takes every tokenizer in a folder for Mistral's, and would warn of a mistake
-        tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=local, fix_mistral_regex=False)
+    with told_if_not_loaded(name, local):
+        tokenizer = load_tokenizer(name)
         model = load_encoder_model(name, local_files_only=local)
+    where = "folder" if Path(name).is_dir() else "hub"
+    return Encoder(name, f"{name} ({where})", model, tokenizer)
+
+
+@contextmanager
+def told_if_not_loaded(name: str, local: bool) -> Iterator[None]:
+    """Make a sentence of whatever the libraries stumble over while they load an encoder.
+
+    Args:
+        name: A folder, or a name on the hub.
+        local: Whether the hub was not asked; see `only_cached`.
+
+    Raises:
+        ConfigError: Naming the encoder.
+    """
+    try:
+        yield
     except Exception as error:  # for a damaged file the libraries raise whatever they stumble over
         if not is_a_librarys(error):
             raise
@@ -77,14 +96,13 @@ def load_encoder(name: str = OFFLINE) -> Encoder:
             f"The encoder {name!r} cannot be loaded ({first}); give a folder, a name on a hub that can be reached, or "
             f"{OFFLINE!r} for the one from the package index."
         ) from error
-    where = "folder" if Path(name).is_dir() else "hub"
-    return Encoder(name, f"{name} ({where})", model, tokenizer)
 
 
 def load_tokenizer(name: str = OFFLINE) -> Any:
     """The tokenizer of an encoder alone; see `load_encoder`, which says more where there is none."""
     if name == OFFLINE:
         return load_found_tokenizer(find_offline_encoder())
+    # fix_mistral_regex: Transformers takes every tokenizer in a folder for Mistral's, and would warn of a mistake
     return AutoTokenizer.from_pretrained(name, local_files_only=only_cached(name), fix_mistral_regex=False)
 
 

@@ -4,22 +4,18 @@ With a vocabulary of 250,000 the logits of 64 x 128 positions take 8 GB in float
 positions alone, 15 % of them, and of these only some at a time.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
-from adapters.head_utils import STATIC_TO_FLEX_HEAD_MAP
 from adapters.heads import PredictionHead
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
-from transformers import AutoModelForMaskedLM
 from transformers.activations import ACT2FN
 from transformers.modeling_outputs import MaskedLMOutput
 from transformers.utils import ModelOutput
 
 from dlfa_adapters.data.batching import IGNORED
-from dlfa_adapters.ground.environment import only_cached
 from dlfa_adapters.kinds.loss import share_of_batch
 
 MASKED_LM_TYPE = "masked_positions_lm"
@@ -136,52 +132,3 @@ class MaskedLMHead(PredictionHead):
 
     def _loss_of(self, transformed: Tensor, pieces: Tensor) -> Tensor:
         return functional.cross_entropy(self._logits(transformed).float(), pieces, reduction="sum")
-
-
-_WITH_DECODER = ("ForMaskedLM", "ForPreTraining")
-
-
-@dataclass(frozen=True)
-class Decoder:
-    """What `MaskedLMHead` takes.
-
-    Attributes:
-        activation_function: Its name.
-        layer_norm_eps: Of the layer norm.
-        weights: By the names that they have in `MaskedLMHead`.
-    """
-
-    activation_function: str
-    layer_norm_eps: float
-    weights: dict[str, Tensor]
-
-
-def pretrained_decoder(location: str, config: Any) -> Decoder | None:
-    """Read the decoder of a checkpoint; its output embeddings are the encoder's input embeddings.
-
-    Args:
-        location: Where the encoder came from: a folder, or a name on the hub.
-        config: The encoder's configuration; `architectures` says what the checkpoint was saved from.
-
-    Returns:
-        The decoder, or None where the checkpoint has none, only a part of one, or one with embeddings of its own.
-    """
-    if not any(name.endswith(_WITH_DECODER) for name in config.architectures or ()):
-        return None
-    model, info = AutoModelForMaskedLM.from_pretrained(
-        location, output_loading_info=True, local_files_only=only_cached(location)
-    )
-    known = STATIC_TO_FLEX_HEAD_MAP.get(type(model).__name__)
-    if known is None or not model.config.tie_word_embeddings:
-        return None
-    dense, _, norm, output = known["layers"]
-    names = {"dense": dense, "norm": norm}
-    modules = dict(model.named_modules())
-    if not {*names.values(), output} <= set(modules):  # DeBERTa with `legacy=False` has another one
-        return None
-    if any(key.startswith((f"{dense}.", f"{norm}.")) for key in info["missing_keys"]):
-        return None
-    weights = {f"{ours}.{key}": t for ours, theirs in names.items() for key, t in modules[theirs].state_dict().items()}
-    return Decoder(
-        known["config"]["activation_function"], modules[norm].eps, {**weights, "bias": modules[output].bias.detach()}
-    )

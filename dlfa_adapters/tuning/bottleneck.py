@@ -9,7 +9,7 @@ from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, check_left_out
 from dlfa_adapters.tuning.lora import add_and_train, without
 
 if TYPE_CHECKING:
-    from dlfa_adapters.heads.masked_lm import Decoder
+    from dlfa_adapters.heads.decoder import Decoder
 
 CONFIG = "seq_bn"
 CONFIGS = ("seq_bn", "double_seq_bn", "par_bn", "scaled_par_bn", "compacter", "compacter++")
@@ -155,7 +155,7 @@ class LanguageTuning(Tuning):
         """
         from adapters.configuration import AdapterConfig
 
-        from dlfa_adapters.heads.masked_lm import MASKED_LM_TYPE, MaskedLMHead
+        from dlfa_adapters.heads.decoder import add_decoder
 
         fix = f"type {model.config.num_hidden_layers} to leave out the last, as MAD-X 2.0 does"
         left_out = check_left_out(self.leave_out, model, fix)
@@ -163,13 +163,7 @@ class LanguageTuning(Tuning):
         model.add_adapter(self.language, config=config, overwrite_ok=True)
         for other in list(model.heads):
             model.delete_head(other)
-        model.register_custom_head(MASKED_LM_TYPE, MaskedLMHead)
-        if self.decoder is None:
-            head = MaskedLMHead(model, head_name)
-        else:
-            head = MaskedLMHead(model, head_name, self.decoder.activation_function, self.decoder.layer_norm_eps)
-            head.load_state_dict(self.decoder.weights)
-        model.add_prediction_head(head, overwrite_ok=True)
+        add_decoder(model, head_name, self.decoder)
         model.train_adapter(self.language)
         model.active_head = head_name
         return model

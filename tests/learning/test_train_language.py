@@ -78,7 +78,7 @@ def test_perplexity_falls_and_the_record_says_so(trained, encoder):
     assert record["encoder"] == load_encoder(str(encoder)).describe()
     assert (record["language"], record["training"]["steps"], record["text"]["held_out"]) == ("xx", 80, 4)
     assert record["versions"]["adapters"].startswith("1.3")
-    assert set(record["files"]) == {"adapter.safetensors", "adapter_config.json"}
+    assert set(record["files"]) == {"adapter.safetensors", "adapter_config.json", "decoder.safetensors"}
     assert sorted(path.name for path in trained.folder.iterdir()) == sorted([*record["files"], RECORD])
     assert not work_folder(trained.folder).exists()
 

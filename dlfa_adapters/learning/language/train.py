@@ -15,8 +15,8 @@ from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.environment import Progress, is_main, wait_for_everyone
+from dlfa_adapters.heads.decoder import pretrained_decoder, save_decoder
 from dlfa_adapters.heads.language import RECORD, read_record
-from dlfa_adapters.heads.masked_lm import pretrained_decoder
 from dlfa_adapters.kinds.encoded import Row, collate_rows
 from dlfa_adapters.learning.arguments import training_arguments
 from dlfa_adapters.learning.finish import machine
@@ -60,8 +60,8 @@ def train_language(
     """Train a language adapter by masked language modelling (MAD-X, Pfeiffer et al. 2020, arXiv 2005.00052).
 
     The encoder stays as it is. The decoder is the checkpoint's own where it has one; otherwise it is a new one over the
-    encoder's input embeddings. It learns too, and is not saved. Killed and called again with `resume=True`, a training
-    ends with the weights that it would have had.
+    encoder's input embeddings. It learns too, and is saved beside the adapter (`load_masked_lm`). Killed and called
+    again with `resume=True`, a training ends with the weights that it would have had.
 
     Args:
         language: Name of the adapter, e.g. `de`.
@@ -239,6 +239,7 @@ def _write(
 
     def save(draft: Path) -> None:
         model.save_adapter(str(draft), language, with_head=False, use_safetensors=True)
+        save_decoder(model.heads[_DECODER], draft)
 
     training.end(record, save)
 
