@@ -216,6 +216,12 @@ def small_cell(task: str, size: int, tuning: str, column: str) -> float:
     return float(row[header.index(column)])
 
 
+def small_mean(task: str, size: int, value: str, **point: float) -> float:
+    """Mean over seeds of what LoRA's rows of `small_data.py` have at a point of the grid: `targets`, `seconds`."""
+    wanted = [row for row in rows("small-data.jsonl") if small_data.name_of(row["cell"]) == f"{task} {size} lora"]
+    return fmean(row[value] for row in wanted if small_data.point_of(row["cell"]) == point)
+
+
 class Cosine:
     """The rows of `dlfa analyze cosine` for four languages."""
 
@@ -276,7 +282,14 @@ def targets_of(row: dict[str, Any]) -> float:
 @cache
 def names() -> dict[str, Any]:
     """What an expression may use."""
-    ours: list[Callable[..., Any]] = [rows, small, small_cell, speed_tables.cell, frozen_sweep_tables.within]
+    ours: list[Callable[..., Any]] = [
+        rows,
+        small,
+        small_cell,
+        small_mean,
+        speed_tables.cell,
+        frozen_sweep_tables.within,
+    ]
     functions = [*ours, fmean, median, stdev]
     return {function.__name__: function for function in functions} | {
         "ner": Frozen("ner"),

@@ -35,7 +35,7 @@ class StepOptions:
     Attributes:
         epochs: Passes over the training data; default: the tuning's.
         max_steps: Stop after so many steps.
-        min_steps: Small data get at least so many; default: 500, and 0 where epochs or steps are given.
+        min_steps: Small data get at least so many; default: 500, LoRA 1000, and 0 where epochs or steps are given.
         learning_rate: Learning rate at first, of everything but the head; default: the tuning's. A sweep of fine-tuned
             encoders tries several.
         head_learning_rate: Learning rate of fusion and classifier. With features, and in a sweep, several are tried,

@@ -21,7 +21,7 @@ class LoRA(Tuning):
 
     name: ClassVar[str] = "lora"
     summary: ClassVar[str] = "low-rank updates by the package adapters; lora:16 sets the rank"
-    defaults: ClassVar[Defaults] = Defaults(learning_rate=5e-4, head_learning_rate=3e-3, epochs=10)
+    defaults: ClassVar[Defaults] = Defaults(learning_rate=1e-3, head_learning_rate=3e-3, epochs=10, min_steps=1000)
     saved: ClassVar[Saved] = "adapters"
     adds: ClassVar[str] = "LoRA"
 

@@ -26,7 +26,7 @@ def test_what_is_trained_and_how_it_goes_is_in_the_log(items, tiny_folder, tmp_p
     lines = "\n".join(caplog.messages)
     for begins in ("Encoder: ", "Tuning: lora (", "Head: dlfa, fuse layer 2, ", "Data: Python objects (en, 8 items)"):
         assert f"\n{begins}" in f"\n{lines}"
-    assert "Steps: 50 steps, batch 4, learning rate 0.0005, head 0.003, fp32; " in lines
+    assert "Steps: 50 steps, batch 4, learning rate 0.001, head 0.003, fp32; " in lines
     assert "There are no dev data" in lines
     assert "Step 50 of 50: loss " in lines
     assert f"Kept step 50; saved in {tmp_path / 'r'} after " in lines

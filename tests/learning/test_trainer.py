@@ -84,7 +84,7 @@ def test_the_defaults_are_those_of_the_paper_and_of_the_table():
     assert (steps.learning_rate, steps.head_learning_rate, steps.batch_size, steps.epochs) == (2e-5, 2e-5, 32, 5)
     assert paper.as_dict()["gate"] == "product"
     lora = resolve(make_settings(), get_tuning("lora"))
-    assert (lora.steps.learning_rate, lora.steps.head_learning_rate) == (5e-4, 3e-3)
+    assert (lora.steps.learning_rate, lora.steps.head_learning_rate, lora.steps.min_steps) == (1e-3, 3e-3, 1000)
     given = resolve(make_settings(learning_rate=3e-5), get_tuning("full"))
     assert given.steps.head_learning_rate == 3e-5  # one rate for all, unless a second one is given
     assert resolve(make_settings(learning_rate=3e-5), get_tuning("lora")).steps.head_learning_rate == 3e-3
