@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.learning.frozen import OnStates, plateau
+from dlfa_adapters.learning.frozen import OnStates
+from dlfa_adapters.learning.frozen.head import LOWEST_RATE
 from dlfa_adapters.learning.safeguards import NotFiniteError
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.predict.load import load_run
@@ -56,7 +57,7 @@ def by_epoch(seen):
 
 def test_defaults_are_those_of_the_paper():
     settings = resolve(make_settings(classifier="bilstm"), get_tuning("features"))
-    assert (settings.steps.head_learning_rate, plateau.LOWEST_RATE) == (1e-3, 1e-5)
+    assert (settings.steps.head_learning_rate, LOWEST_RATE) == (1e-3, 1e-5)
     assert resolve(make_settings(), get_tuning("features")).steps.head_learning_rate == 3e-3
     assert resolve(make_settings(classifier="bilstm"), get_tuning("full")).steps.head_learning_rate == 2e-5
 

@@ -94,7 +94,7 @@ class Rate(NamedTuple):
     """How fast a head learns.
 
     Attributes:
-        learning_rate: The first one; it falls linearly to zero.
+        learning_rate: The first one; it falls as the schedule says.
         weight_decay: Of AdamW.
     """
 
@@ -103,6 +103,9 @@ class Rate(NamedTuple):
 
 
 _UNKNOWN = Rate(math.nan, math.nan)
+
+LOWEST_RATE = 1e-5
+"""Where the rate is halved as dev stands still, a training ends when it comes below this."""
 
 
 @dataclass
@@ -165,6 +168,25 @@ class TrainedHead:
     def quality_within(self, evaluations: int | None) -> tuple[float, float]:
         """The same of the first evaluations alone; None: of all."""
         return max(zip(self.dev_scores[:evaluations], (-loss for loss in self.dev_losses[:evaluations]), strict=True))
+
+    @property
+    def halved_rate(self) -> float:
+        """The first learning rate, halved for every evaluation that had no lower loss on dev than all before it."""
+        rate, lowest = self.rate.learning_rate, math.inf
+        for loss in self.dev_losses:
+            rate /= 2 if loss >= lowest else 1
+            lowest = min(lowest, loss)
+        return rate
+
+    @property
+    def is_halved_out(self) -> bool:
+        """Whether there was an evaluation, and the halved rate is below `LOWEST_RATE`."""
+        return bool(self.dev_losses) and self.halved_rate < LOWEST_RATE
+
+    @property
+    def halved_share(self) -> float:
+        """What is left of the first rate where it is halved; 0 where it is halved out."""
+        return 0.0 if self.is_halved_out else self.halved_rate / self.rate.learning_rate
 
     @property
     def state_dict(self) -> dict[str, Tensor]:

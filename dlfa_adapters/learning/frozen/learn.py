@@ -45,6 +45,26 @@ class Linear:
 
 
 @dataclass(frozen=True)
+class Halving:
+    """The schedule of Wu and Dredze 2019 for linear heads: Adam, with the rate of each head halved by itself.
+
+    That is after each evaluation without a lower loss on source dev; below 1e-5 a head learns no more. All heads at all
+    their rates learn side by side. Adam is AdamW with the weight decay 0, which their rates have.
+
+    Attributes:
+        epochs: Most passes over the training data.
+        max_steps: Stop after so many steps, if that is earlier.
+        batch_size: Windows in a step.
+        every: Score after every so many epochs, and at the end.
+    """
+
+    epochs: int
+    max_steps: int | None = None
+    batch_size: int = 32
+    every: int = 1
+
+
+@dataclass(frozen=True)
 class RateTrial:
     """What came of a head at one rate or several.
 
@@ -133,7 +153,7 @@ def learn_on_states(
     train: TaggedStates,
     dev: TaggedStates | None,
     task: Task,
-    schedule: Linear | Plateau,
+    schedule: Linear | Halving | Plateau,
     *,
     rates: Sequence[Sequence[Rate]],
     seed: int = 0,
@@ -144,19 +164,19 @@ def learn_on_states(
 ) -> list[RateTrial]:
     """Train heads on frozen states, each at one rate or several, of which source dev chooses.
 
-    With `Linear` heads of one architecture share tensors, and learn at all rates at once. With `Plateau` they learn one
-    after another, and of several rates the one that is best after a few evaluations goes on.
+    With `Linear` and `Halving` heads of one architecture share tensors, and learn at all rates at once. With `Plateau`
+    they learn one after another, and of several rates the one that is best after a few evaluations goes on.
 
     Args:
-        heads: What to train: descriptions, whose first weights are those of their seeds, for `Linear`; heads of a
-            model, which are copied, for `Plateau`.
+        heads: What to train: descriptions, whose first weights are those of their seeds, for `Linear` and `Halving`;
+            heads of a model, which are copied, for `Plateau`.
         train: Training data.
         dev: Source dev data, which choose epoch and rate; without them there is one rate, and the last epoch counts.
         task: Labels and score.
         schedule: How the rate falls, and how long it takes.
         rates: For each head what to try.
         seed: Of the order of the batches, and of dropout; it is the same for all.
-        watch: Other data that `Linear` scores after each epoch; they choose nothing.
+        watch: Other data that `Linear` and `Halving` score after each epoch; they choose nothing.
         checkpoint: A file that is written after each epoch, and gone on from if it is there and of the same heads,
             rates and number of epochs. Data must be the same too, which the file does not tell.
         on_progress: Called with how many steps (`Plateau`: epochs) were just done, and how many there are in all.
@@ -166,7 +186,7 @@ def learn_on_states(
         A trial for each of `heads`, in their order.
 
     Raises:
-        ConfigError: If `Plateau` has no dev data.
+        ConfigError: If `Plateau` or `Halving` has no dev data.
         NotFiniteError: If the loss on dev is not a finite number with `Plateau`, at all rates.
     """
     tried = [sorted(set(each)) for each in rates]
@@ -188,6 +208,7 @@ def learn_on_states(
             task.labels,
             kind_of_task(task).scorer(),
             **asdict(schedule),
+            halve=isinstance(schedule, Halving),
             rates=[rate for each in tried for rate in each],
             seed=seed,
             watch=watch,

@@ -26,28 +26,30 @@ class HeadsOptimizer:
     Args:
         stacks: The heads' weights.
         rates: The rate of each head, by its number.
+        each: Whether every head has a group of its own, because rates that begin alike do not stay so.
 
     Attributes:
         adamw: The optimiser of PyTorch, whose state a checkpoint keeps.
     """
 
-    def __init__(self, stacks: Sequence[HeadStack], rates: Sequence[Rate]) -> None:
+    def __init__(self, stacks: Sequence[HeadStack], rates: Sequence[Rate], each: bool = False) -> None:
         self._gradients: list[Tensor] = []
-        groups: dict[Rate, list[Tensor]] = {}
+        kinds = [(rate, number if each else 0) for number, rate in enumerate(rates)]
+        groups: dict[tuple[Rate, int], list[Tensor]] = {}
         for stack in stacks:
             for weight in _learnt(stack):
                 weight.grad = torch.zeros_like(weight)
                 self._gradients.append(weight.grad)
             start = 0
-            for rate, same in groupby(rates[member] for member in stack.members):
+            for kind, same in groupby(kinds[member] for member in stack.members):
                 stop = start + sum(1 for _ in same)
-                groups.setdefault(rate, []).extend(_slices(stack, start, stop))
+                groups.setdefault(kind, []).extend(_slices(stack, start, stop))
                 start = stop
-        self._first = [rate.learning_rate for rate in groups]
+        self._first = [(rate.learning_rate, number) for rate, number in groups]
         self.adamw = torch.optim.AdamW(
             [
                 {"params": params, "lr": rate.learning_rate, "weight_decay": rate.weight_decay}
-                for rate, params in groups.items()
+                for (rate, _), params in groups.items()
             ],
             fused=self._gradients[0].device.type in ("cpu", "cuda"),
         )
@@ -56,14 +58,15 @@ class HeadsOptimizer:
         """Forget the gradients; they stay where they are."""
         torch._foreach_zero_(self._gradients)
 
-    def step(self, share: float) -> None:
+    def step(self, shares: Sequence[float]) -> None:
         """One step.
 
         Args:
-            share: Of the first learning rates that is left.
+            shares: Of the first learning rates that are left: one for all heads, or with `each` one a head; at 0 a head
+                stays as it is.
         """
-        for group, first in zip(self.adamw.param_groups, self._first, strict=True):
-            group["lr"] = first * share
+        for group, (first, number) in zip(self.adamw.param_groups, self._first, strict=True):
+            group["lr"] = first * shares[number]
         self.adamw.step()
 
 

@@ -22,16 +22,13 @@ from dlfa_adapters.learning.safeguards import NotFiniteError
 
 logger = logging.getLogger(__name__)
 
-LOWEST_RATE = 1e-5
-"""Training ends when the rate has been halved below it."""
-
 TRIAL = 3
 """Evaluations after which the best of several first rates goes on alone."""
 
 
 @dataclass(frozen=True)
 class Plateau:
-    """Adam; the rate is halved after each evaluation without a lower loss on source dev, and ends under `LOWEST_RATE`.
+    """Adam; the rate is halved after each evaluation without a lower loss on source dev, and ends under 1e-5.
 
     The weights with the best score on source dev win, among equal ones those with the lower loss. Of several first
     rates each takes `trial` evaluations, from the same weights on the same batches with the same dropout; the one with
@@ -174,9 +171,8 @@ class _Way:
         batches = self.sampler.batches()
         if self.schedule.max_steps is not None:
             batches = batches[: self.schedule.max_steps - self.epoch * len(batches)]
-        rate = self._rate()
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = self.trained.halved_rate
         self.head.train()
         for rows in batches:
             self.optimizer.zero_grad()
@@ -187,14 +183,6 @@ class _Way:
         self.epoch += 1
         self.done(1)
 
-    def _rate(self) -> float:
-        """The first rate, halved for every evaluation that had no lower loss than all before it."""
-        rate, lowest = self.trained.rate.learning_rate, math.inf
-        for loss in self.trained.dev_losses:
-            rate /= 2 if loss >= lowest else 1
-            lowest = min(lowest, loss)
-        return rate
-
     def _is_last(self) -> bool:
         """Whether the epoch that is done is the last one."""
         steps, most = self.epoch * -(-len(self.sampler) // self.schedule.batch_size), self.schedule.max_steps
@@ -202,7 +190,7 @@ class _Way:
 
     def _at_end(self) -> bool:
         """Whether there is nothing more to do: epochs, steps or the rate are at their end, or it has failed."""
-        return self.failed or self._is_last() or (bool(self.trained.dev_losses) and self._rate() < LOWEST_RATE)
+        return self.failed or self._is_last() or self.trained.is_halved_out
 
     def _record(self, score: float, loss: float) -> Epoch:
         weights = {name: tensor.detach().to("cpu", copy=True) for name, tensor in self.head.state_dict().items()}

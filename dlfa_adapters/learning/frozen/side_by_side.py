@@ -11,6 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from dlfa_adapters.data.batching import IGNORED, SameLengthSampler
 from dlfa_adapters.data.budget import token_budget_batches
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds.loss import MakeScorer, Scorer
 from dlfa_adapters.learning.frozen.examples import TaggedStates
 from dlfa_adapters.learning.frozen.head import Epoch, FusionClassifier, HeadSpec, Rate, TrainedHead, new_head
@@ -41,6 +42,7 @@ def train_heads(
     seed: int = 0,
     within: float = 0.0,
     every: int = 1,
+    halve: bool = False,
     watch: Mapping[str, TaggedStates] | None = None,
     checkpoint: Path | None = None,
     on_progress: Callable[[int, int], None] | None = None,
@@ -48,8 +50,8 @@ def train_heads(
 ) -> list[TrainedHead]:
     """Train every head on the same batches in the same order, each as if it were alone.
 
-    AdamW with a learning rate that falls linearly to zero. Heads share no parameter, and the optimiser works element by
-    element, so the side of the others changes nothing but the time it takes.
+    AdamW with a learning rate that falls linearly to zero, or is halved. Heads share no parameter, and the optimiser
+    works element by element, so the side of the others changes nothing but the time it takes.
 
     Args:
         specs: Heads to train.
@@ -67,6 +69,8 @@ def train_heads(
         seed: Of the order of the batches; the heads' own seeds are in their specs.
         within: Keep the first epoch whose dev score is at most so many points below the best one; 0: the best one.
         every: Score after every so many epochs, and after the last one.
+        halve: The rate of a head is halved after each evaluation without a lower loss on dev, and below `LOWEST_RATE`
+            it learns no more; when none does, the training ends.
         watch: Other data to score after each epoch, e.g. target languages in a study; it chooses nothing.
         checkpoint: A file that is written after each epoch, and gone on from if it is there and of the same heads,
             rates and number of epochs. Data must be the same too, which the file does not tell.
@@ -75,7 +79,12 @@ def train_heads(
 
     Returns:
         The trained heads in the order of `specs`.
+
+    Raises:
+        ConfigError: If rates are to be halved by what dev data say, and there are none.
     """
+    if halve and dev is None:
+        raise ConfigError("Rates that are halved where dev stands still need dev data; name some.")
     device, width = train.states.device, train.states.width
     num_layers, layers = train.states.num_layers, train.states.layers
     heads = [(spec, new_head(spec, width, num_layers, len(labels)).to(device)) for spec in specs]
@@ -86,12 +95,13 @@ def train_heads(
         range(len(specs)), key=rates.__getitem__
     )  # neighbours of one rate take one kernel of the optimiser
     stacks = make_stacks(heads, num_layers, layers, batch_size * max(lengths, default=1), by_rate)
-    optimizer = HeadsOptimizer(stacks, rates)
+    optimizer = HeadsOptimizer(stacks, rates, each=halve)
     saved = None
     if checkpoint:
         live = [tensor for stack in stacks for tensor in (*stack.parameters(), *stack.buffers())]
         members = [stack.members for stack in stacks]
-        saved = Checkpoint(checkpoint, trained, epochs, live, optimizer.adamw, stacks=members)
+        about = {"stacks": members, **({"halve": True} if halve else {})}
+        saved = Checkpoint(checkpoint, trained, epochs, live, optimizer.adamw, **about)
     done = saved.load(trained) if saved else 0
     label2id = {label: i for i, label in enumerate(labels)}
     gold = train.label_ids(label2id)
@@ -101,15 +111,18 @@ def train_heads(
     step, steps = 0, epochs * -(-len(lengths) // batch_size)
     steps = min(steps, max_steps or steps)
     for epoch in range(1, epochs + 1):
+        halved = [head.halved_share if halve else 1.0 for head in trained]
+        if not any(halved):
+            break
         for batch in sampler.batches()[: steps - step]:
             if epoch > done:
                 _step(stacks, train, batch, gold, optimizer)
-                optimizer.step(1 - step / steps)
+                optimizer.step(halved if halve else [1 - step / steps])
             step += 1
             if on_progress is not None:
                 on_progress(1, steps)
         if epoch > done and (epoch % every == 0 or step == steps):
-            _after_epoch(epoch, stacks, trained, judge, watched, within)
+            _after_epoch(epoch, stacks, trained, judge, watched, within, list(map(bool, halved)))
             if saved:
                 saved.save(epoch, trained)
             if on_epoch is not None:
@@ -143,13 +156,16 @@ def _after_epoch(
     dev: tuple[TaggedStates, Scorer, Tensor] | None,
     watch: Mapping[str, tuple[TaggedStates, Scorer]],
     within: float,
+    learning: Sequence[bool],
 ) -> None:
-    """Score all heads, and record of each what may be its best epoch."""
+    """Score all heads, and record of each that is still learning what may be its best epoch."""
     scores, losses = (None, None) if dev is None else _judge(stacks, *dev)
     counts = {name: scorer.counts(_predict(stacks, data)).to(torch.int32) for name, (data, scorer) in watch.items()}
     values = {name: scorer.score(counts[name].sum(1)).tolist() for name, (_, scorer) in watch.items()}
     for stack in stacks:
         for i, (member, finite) in enumerate(zip(stack.members, stack.finite(), strict=True)):
+            if not learning[member]:
+                continue
             score = None if scores is None else scores[member] if finite else 0.0
             loss = losses[member] if losses and finite else math.inf
             if not finite:
