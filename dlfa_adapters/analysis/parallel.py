@@ -13,19 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dlfa_adapters.analysis.parallel_report import FUSED, ParallelReport, state_report
-from dlfa_adapters.data.batching import HasInputIds, pad_batch
-from dlfa_adapters.data.budget import token_budget_batches
+from dlfa_adapters.analysis.parallel_report import ParallelReport, state_report
+from dlfa_adapters.analysis.states import FUSED, Opened, open_encoder, open_run, sentence_states
 from dlfa_adapters.data.pairs import encode_texts
 from dlfa_adapters.data.pairs import read_parallel as read_parallel
-from dlfa_adapters.encoders import load_encoder
-from dlfa_adapters.encoders.compute import tokens_at_once
-from dlfa_adapters.fusion import Fusion, select_states
-from dlfa_adapters.fusion.readout import pool_tokens
-from dlfa_adapters.ground.errors import DataError, RunError
-from dlfa_adapters.predict.forms import load_fast
-from dlfa_adapters.predict.load import head_config
-from dlfa_adapters.runs import Run, read_run
+from dlfa_adapters.ground.errors import DataError
+from dlfa_adapters.runs import Run
 from dlfa_adapters.scores.resample import RESAMPLES, generator, resampled_sums
 
 _BLOCK = 1024  # sentences whose cosines with all translations are in memory at once
@@ -100,15 +93,7 @@ def measure_run(run: str | Path | Run, pairs: Pairs, **options: Any) -> Parallel
         RunError: If the folder is not a complete run; see `load_run`.
         DataError: If there are fewer than two pairs.
     """
-    run = run if isinstance(run, Run) else read_run(run)
-    predictor, head = load_fast(run), head_config(run)
-    layers = ", ".join(map(str, head["fuse_layer"] or ()))
-    known = {
-        "name": str(run.folder),
-        "fusion": head["fusion"] + (f" of layer {layers}" if layers else ""),
-        "max_length": predictor.max_length,
-    }
-    return measure_parallel(predictor.model, predictor.tokenizer, pairs, **{**known, **options})
+    return _measure(open_run(run), pairs, options)
 
 
 def measure_encoder(name: str, pairs: Pairs, **options: Any) -> ParallelReport:
@@ -123,9 +108,12 @@ def measure_encoder(name: str, pairs: Pairs, **options: Any) -> ParallelReport:
         ConfigError: If there is no such model, or the hub cannot be reached.
         DataError: If there are fewer than two pairs.
     """
-    encoder = load_encoder(name)
-    model = encoder.model.to("cuda") if torch.cuda.is_available() else encoder.model
-    return measure_parallel(model, encoder.tokenizer, pairs, **{"name": name, **options})
+    return _measure(open_encoder(name), pairs, options)
+
+
+def _measure(opened: Opened, pairs: Pairs, options: dict[str, Any]) -> ParallelReport:
+    known = {"name": opened.name, "fusion": opened.fusion, "max_length": opened.max_length}
+    return measure_parallel(opened.model, opened.tokenizer, pairs, **{**known, **options})
 
 
 def similarities(first: Tensor, second: Tensor) -> Tensor:
@@ -167,64 +155,3 @@ def _towards(first: Tensor, second: Tensor) -> Tensor:
         others = (cosines.sum(1) - own) / (len(second) - 1)
         parts.append(torch.stack([own, others, (cosines.argmax(1) == places).to(own.dtype)]))
     return torch.cat(parts, dim=1)
-
-
-@torch.no_grad()
-def sentence_states(
-    model: Any,
-    sentences: Sequence[HasInputIds],
-    pad_token_id: int | None,
-    on_progress: Callable[[int], None] | None = None,
-) -> dict[str, Tensor]:
-    """The mean state over the real tokens of each sentence, special tokens included.
-
-    The model runs once, as it does when it predicts: with its adapters or LoRA, without dropout. What the encoder and
-    the fusion give is read on the way, so that every kind of model is read alike.
-
-    Args:
-        model: An encoder, an adapter model with a DLFA head in force, a plain model of `dlfa_adapters.models`, or a
-            PEFT model around one; in eval mode, and it stays on its device.
-        sentences: From `encode_texts`.
-        pad_token_id: The tokenizer's.
-        on_progress: Called with the number of sentences that were just done.
-
-    Returns:
-        (sentences, width) in float32 for each of `0`..`L`, where L is `last_hidden_state`, and with a fusion for
-        `fused`: what it gives, before LSTM and classifier.
-
-    Raises:
-        RunError: If a state is not a finite number.
-    """
-    inner = model.get_base_model() if hasattr(model, "get_base_model") else model  # out of PEFT's wrapper
-    encoder, fusions = inner.base_model, [module for module in model.modules() if isinstance(module, Fusion)]
-    seen: dict[str, Any] = {}
-    hooks = [encoder.register_forward_hook(lambda _module, _inputs, output: seen.update(encoder=output))]
-    # Of fusions within a fusion the outer one ends last, and counts.
-    hooks += [
-        each.register_forward_hook(lambda _module, _inputs, output: seen.update(fused=output)) for each in fusions
-    ]
-    lengths = [len(sentence.input_ids) for sentence in sentences]
-    states: dict[str, Tensor] = {}
-    try:
-        for batch in token_budget_batches(lengths, tokens_at_once(inner, encoder.config)):
-            rows = pad_batch([sentences[i] for i in batch], pad_token_id)
-            inputs = {name: tensor.to(encoder.device) for name, tensor in rows.items()}
-            (model if fusions else encoder)(**inputs, output_hidden_states=True, return_dict=True)
-            for name, state in _by_name(seen).items():
-                means = pool_tokens(state.float(), inputs["attention_mask"], "mean").cpu()
-                states.setdefault(name, torch.empty(len(sentences), means.shape[1]))[batch] = means
-            if on_progress is not None:
-                on_progress(len(batch))
-    finally:
-        for hook in hooks:
-            hook.remove()
-    if not all(state.isfinite().all() for state in states.values()):
-        raise RunError("The model gives hidden states that are not finite numbers; its weights may be damaged.")
-    return states
-
-
-def _by_name(seen: dict[str, Any]) -> dict[str, Tensor]:
-    """What was read of a batch: (batch, seq, width) each."""
-    outputs = seen["encoder"]
-    states = select_states(range(len(outputs.hidden_states)), outputs.hidden_states, outputs.last_hidden_state)
-    return {**{str(k): state for k, state in enumerate(states)}, **({FUSED: seen[FUSED]} if FUSED in seen else {})}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dlfa_adapters.analysis.states import FUSED
 from dlfa_adapters.ground.environment import check_plot
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.files import write_whole
@@ -17,9 +18,6 @@ from dlfa_adapters.scores.show import INTERVAL, TextTable, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-FUSED = "fused"
-"""The name of the state behind the fusion; layers are called `0`..`L`."""
 
 MEASURES = ("cosine", "others", "gap", "forward", "backward", "retrieval")
 """`cosine`: of sentence and translation; `others`: of a sentence and the translations of the other sentences; `gap`:

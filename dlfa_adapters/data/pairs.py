@@ -1,7 +1,8 @@
 """Texts and pairs of texts for classification; what the length limit cuts off is counted, never silent."""
 
 import logging
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -170,16 +171,31 @@ def read_parallel(path: str | Path, limit: int | None = None) -> list[tuple[str,
     Raises:
         DataError: If the file cannot be read, or there are not two pairs.
     """
-    pairs: list[tuple[str, str]] = []
-    seen: set[tuple[int, str]] = set()
-    for item in read_pairs(path).items:
-        pair = (item.text.strip(), (item.text_pair or "").strip())
-        if all(pair) and seen.isdisjoint(enumerate(pair)):
-            pairs.append(pair)
-            seen.update(enumerate(pair))
+    pairs, _ = each_once((item.text, item.text_pair or "") for item in read_pairs(path).items)
     if len(pairs) < 2:
         raise DataError(
             f"{path}: expected two or more lines of a sentence, a TAB and its translation, none of them twice; "
             f"got {len(pairs)}"
         )
     return pairs[:limit]
+
+
+def each_once(rows: Iterable[tuple[str, str]]) -> tuple[list[tuple[str, str]], Counter[str]]:
+    """Sentences and their translations without those of which a side is blank, or stood in an earlier pair.
+
+    Returns:
+        The pairs, without white space around a side, and how many were left out by reason: `blank`, `repeated`.
+    """
+    pairs: list[tuple[str, str]] = []
+    seen: set[tuple[int, str]] = set()
+    left_out: Counter[str] = Counter()
+    for row in rows:
+        pair = (row[0].strip(), row[1].strip())
+        if not all(pair):
+            left_out["blank"] += 1
+        elif not seen.isdisjoint(enumerate(pair)):
+            left_out["repeated"] += 1
+        else:
+            pairs.append(pair)
+            seen.update(enumerate(pair))
+    return pairs, left_out

@@ -3,6 +3,7 @@
 import typer
 
 from dlfa_cli.analyze.cosine import cosine
+from dlfa_cli.analyze.sentences import sentences
 from dlfa_cli.options import Command, CommandGroup
 
 analyze_app = typer.Typer(cls=CommandGroup, no_args_is_help=True)
@@ -13,5 +14,5 @@ def _group() -> None:
     """Look inside an encoder or a run. Example: `dlfa analyze cosine runs/ner-demo --parallel en-sw.tsv`."""
 
 
-for _command in (cosine,):
+for _command in (cosine, sentences):
     analyze_app.command(cls=Command)(_command)

@@ -13,10 +13,10 @@ from dlfa_adapters.analysis.parallel import (
     measure_parallel,
     measure_run,
     read_parallel,
-    sentence_states,
     similarities,
 )
 from dlfa_adapters.analysis.parallel_report import MEASURES, differences
+from dlfa_adapters.analysis.states import sentence_states
 from dlfa_adapters.data.pairs import EncodedText, encode_texts
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
