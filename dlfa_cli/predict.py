@@ -73,9 +73,9 @@ def predict(
 
         model: Any = load_fast(read, language_adapter, precision=precision, compile=compile)
     with progress_bars(screen) as progress:
-        step = count_items(len(texts), len(texts), lambda done, total: progress(kind.verb, done, total))
+        step = count_items(len(inputs), len(inputs), lambda done, total: progress(kind.verb, done, total))
         answers = kind.answers(model, texts, inputs, step)
-        step(len(texts))
+        step(len(inputs))
     if as_json:
         typer.echo(json.dumps(answers, ensure_ascii=False, indent=1))
         return

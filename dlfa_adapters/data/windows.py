@@ -26,12 +26,16 @@ class Window(NamedTuple):
         input_ids: The pieces, special tokens included.
         words: Indices in the sentence of the words that are scored in this window.
         pieces: For each of these words, [start, stop) of its pieces in `input_ids`.
+        first: Index in the sentence of the first word that the window holds.
+        held: For each word that it holds, scored here or not, [start, stop) of its pieces.
     """
 
     sentence: int
     input_ids: list[int]
     words: tuple[int, ...]
     pieces: tuple[tuple[int, int], ...]
+    first: int = 0
+    held: tuple[tuple[int, int], ...] = ()
 
 
 def make_windows(
@@ -93,8 +97,9 @@ def _windows_of(index: int, words: list[WordPieces], specials: Specials, room: i
             continue
         ids = [*specials.before, *(piece for word in words[first:stop] for piece in word.ids), *specials.after]
         shift = len(specials.before) - starts[first]
-        pieces = tuple((starts[i] + words[i].marker + shift, starts[i + 1] + shift) for i in scored)
-        yield Window(index, ids, scored, pieces)
+        held = tuple((starts[i] + words[i].marker + shift, starts[i + 1] + shift) for i in range(first, stop))
+        pieces = held if len(scored) == len(held) else tuple(held[i - first] for i in scored)
+        yield Window(index, ids, scored, pieces, first, held)
 
 
 def _spans(starts: list[int], room: int, context: int) -> list[tuple[int, int]]:

@@ -37,6 +37,15 @@ class Encoder:
     model: Any
     tokenizer: Any
 
+    @property
+    def most_pieces(self) -> int:
+        """The longest row that it takes, special tokens included; for one without positions what its tokenizer says."""
+        positions = getattr(self.model.config, "max_position_embeddings", None) or self.tokenizer.model_max_length
+        table = getattr(getattr(self.model.base_model, "embeddings", None), "position_embeddings", None)
+        if getattr(table, "padding_idx", None) is not None:  # RoBERTa's kind counts from behind the padding's position
+            positions -= table.padding_idx + 1
+        return int(min(positions, self.tokenizer.model_max_length))
+
     def describe(self) -> dict[str, Any]:
         """What a run folder records, to find and recognise the encoder later."""
         config = self.model.config

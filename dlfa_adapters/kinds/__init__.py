@@ -9,6 +9,7 @@ from dlfa_adapters.ground.environment import lazily
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds.base import Kind
 from dlfa_adapters.kinds.classification import Classification
+from dlfa_adapters.kinds.parsing import Parsing
 from dlfa_adapters.kinds.tagging import Spans, Tagging
 from dlfa_adapters.tasks import KINDS, Task
 
@@ -106,3 +107,4 @@ def scores_for(task: Task) -> "tuple[CountedScore, ...]":
 
 register_kind(Tagging(), Spans())
 register_kind(Classification())
+register_kind(Parsing())

@@ -41,6 +41,7 @@ class Kind(KindOfData):
         units: What is counted of data: items, and where they have parts that are scored one by one, those.
         texts: What its items are called before a training.
         verb: What a model is doing, for a progress bar.
+        shown_as: How `lines` show gold and predictions, in a sentence; "" where that needs none.
         label_a_unit: Whether every word or text has one of the task's labels, which heads on cached states can learn.
         shows_support: Whether a table says how many things there are in gold, because they are none of `units`.
         shares_gold: Whether an item and its translation have the same gold.
@@ -64,6 +65,7 @@ class Kind(KindOfData):
     units: ClassVar[tuple[str, ...]]
     texts: ClassVar[str]
     verb: ClassVar[str]
+    shown_as: ClassVar[str] = ""
     label_a_unit: ClassVar[bool] = True
     shows_support: ClassVar[bool] = False
     shares_gold: ClassVar[bool] = False
@@ -122,17 +124,31 @@ class Kind(KindOfData):
         """How many predictions belong to each item, from gold or predictions."""
 
     @abstractmethod
-    def labels_of(self, answers: Sequence[Any]) -> list[str]:
-        """Every label in gold or predictions, one after the other."""
+    def labels_of(self, answers: Sequence[Any], labels: Sequence[str] | None = None) -> list[str]:
+        """Every label in gold or predictions, one after the other.
 
-    def label_counts(self, answers: Sequence[Any]) -> Counter[str]:
-        """How often each label occurs."""
-        return Counter(self.labels_of(answers))
+        Args:
+            answers: Gold or predictions.
+            labels: Those of a task: a label that is scored as one of them comes as that.
+        """
+
+    def label_counts(self, answers: Sequence[Any], labels: Sequence[str] | None = None) -> Counter[str]:
+        """How often each label occurs; see `labels_of`."""
+        return Counter(self.labels_of(answers, labels))
 
     def check_fit(self, languages: Sequence[Any], task: Task, source: str) -> None:
         """Raise a DataError for data (`predict.Items`) that a task cannot be scored on."""
 
     # Models
+
+    def longest(self, max_length: int, limit: int) -> int:
+        """Most pieces of a row that is predicted.
+
+        Args:
+            max_length: Of a row that is learned from.
+            limit: What the encoder takes.
+        """
+        return max_length
 
     @abstractmethod
     def encode(
@@ -231,7 +247,9 @@ class Kind(KindOfData):
         """
         from dlfa_adapters.kinds.shown import confusion
 
-        answers = {x.language: (self.labels_of(x.gold), self.labels_of(x.predicted)) for x in languages}
+        answers = {
+            x.language: (self.labels_of(x.gold, labels), self.labels_of(x.predicted, labels)) for x in languages
+        }
         pairs = {language: Counter(zip(*both, strict=True)) for language, both in answers.items()}
         return confusion(pairs, [x.language for x in pooled], labels)
 

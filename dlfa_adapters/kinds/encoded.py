@@ -76,6 +76,17 @@ class Encoded(ABC):
         logits: Tensor = output.logits
         return logits
 
+    def kept(self, logits: Any) -> Any:
+        """What is kept of the logits of a batch for `decode` where rows of many batches are put below each other.
+
+        Args:
+            logits: As the model gives them, (rows, ...).
+
+        Returns:
+            Tensors of which each may be padded in its second dimension.
+        """
+        return logits
+
     def by_unit(self, rows: Sequence[int], logits: Tensor) -> Tensor:
         """The logits of words or texts, (units, labels), from those of some rows; as they are where each row is one."""
         return logits

@@ -50,12 +50,14 @@ class ShownLine:
         segments: Its stretches.
         direction: `ltr` or `rtl`.
         cut: How many words at the end are left out.
+        drawing: An SVG element that is shown instead of segments; "" for none.
     """
 
     role: str
     segments: list[Segment]
     direction: str
     cut: int = 0
+    drawing: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dlfa_adapters.encoders.compute import parallel_cosine, sentence_means
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.ground.folders import draft_beside
+from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.dataset import make_examples
 from dlfa_adapters.learning.features import all_rates, spec_of
@@ -74,7 +75,8 @@ def choose_layer(
         progress: Called after each step.
 
     Raises:
-        ConfigError: If nothing can be chosen: the fusion takes no layer, there is one block, or no dev data.
+        ConfigError: If nothing can be chosen: the fusion takes no layer, there is one block, no dev data, or a head of
+            such a task is not learned on states.
         DataError: If the parallel text cannot be read.
     """
     last = encoder.model.config.num_hidden_layers
@@ -87,6 +89,11 @@ def choose_layer(
         return _by_cosine(encoder, train, settings, range(1, last), progress)
     if dev is None:
         raise ConfigError("--fuse-layer auto chooses by dev data or text; name some with --dev or --parallel.")
+    if not (kind := kind_of_task(task)).label_a_unit:
+        raise ConfigError(
+            f"--fuse-layer auto tries no heads for {kind.name} tasks; name text with --parallel or --target-text, or a "
+            "layer."
+        )
     data = {
         name: make_examples(task, rows.select(range(min(len(rows), MOST_ITEMS[name]))), encoder.tokenizer, settings)
         for name, rows in (("train", train.shuffle(seed=settings.steps.seed)), ("dev", dev))

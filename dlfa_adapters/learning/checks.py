@@ -6,11 +6,13 @@ from typing import Any
 
 from dlfa_adapters.data.places import SAMPLE_TASKS, Reading, check_encoder_name, check_source, check_there, each_place
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.loops import check_honoured
 from dlfa_adapters.learning.ranges import check_steps
 from dlfa_adapters.learning.settings import Settings, make_settings
 from dlfa_adapters.runs import check_run_place
 from dlfa_adapters.runs.lifecycle import check_training_place, read_plan
+from dlfa_adapters.tasks import get_task
 from dlfa_adapters.tuning import Tuning, get_tuning
 from dlfa_adapters.tuning.bottleneck import check_language_config
 
@@ -78,6 +80,7 @@ def check_options(
     method = None if tuning is None else get_tuning(tuning, settings.steps.leave_out)
     if method is not None:
         check(settings, method)
+        check_learned(task, method)
     check_labels_from(labels)
     source = default_source(task) if train_data is None else train_data
     dev = None if isinstance(dev_data, str) and dev_data == NO_DEV else dev_data
@@ -90,6 +93,17 @@ def check_options(
         if file is not None:
             check_there(file)
     check_encoder_name(model)
+
+
+def check_learned(task: str, tuning: Tuning) -> None:
+    """Refuse a tuning that a known task is not learned with.
+
+    Raises:
+        ConfigError: Saying what to type.
+    """
+    known = get_task(task)
+    if known is not None and tuning.on_states and not (kind := kind_of_task(known)).label_a_unit:
+        kind.scorer()
 
 
 def check_language_training(

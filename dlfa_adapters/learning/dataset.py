@@ -165,15 +165,15 @@ def examples_of(task: Task, inputs: Sequence[Any], gold: Sequence[Any], tokenize
     return Examples(task, encoded, list(gold))
 
 
-def labels_in(predictions: Sequence[Any]) -> int:
-    """How many different tags or labels some predictions have."""
-    return len({tag for tags in predictions for tag in ([tags] if isinstance(tags, str) else tags)})
+def labels_in(task: Task, predictions: Sequence[Any]) -> int:
+    """How many different labels some predictions have."""
+    return len(set(kind_of_task(task).labels_of(predictions)))
 
 
-def label_counts(data: Loaded) -> Counter[str]:
-    """How often each label occurs."""
+def label_counts(data: Loaded, task: Task | None = None) -> Counter[str]:
+    """How often each label occurs, as a task knows it where one is given."""
     kind = kind_named(data.kind)
-    return kind.label_counts(kind.gold(data.dataset))
+    return kind.label_counts(kind.gold(data.dataset), task and task.labels)
 
 
 def data_fingerprint(dataset: Any) -> str:
@@ -194,7 +194,7 @@ def data_notes(train: Loaded, dev: Loaded | None, task: Task) -> list[str]:
     if dev is not None:
         notes += [
             *_nothing_to_find(dev, task),
-            *_unknown_labels(train, dev),
+            *_unknown_labels(train, dev, task),
             *_other_language(train, dev),
             *_seen_before(train, dev),
         ]
@@ -203,13 +203,13 @@ def data_notes(train: Loaded, dev: Loaded | None, task: Task) -> list[str]:
 
 def _nothing_to_find(dev: Loaded, task: Task) -> Iterator[str]:
     """Dev data without anything to find, such as an entity."""
-    if nothing := kind_of_task(task).has_nothing(label_counts(dev)):
+    if nothing := kind_of_task(task).has_nothing(label_counts(dev, task)):
         yield f"The dev data have no {nothing}, so their score is 0 and chooses nothing; name others with --dev."
 
 
-def _unknown_labels(train: Loaded, dev: Loaded) -> Iterator[str]:
+def _unknown_labels(train: Loaded, dev: Loaded, task: Task) -> Iterator[str]:
     """Labels of dev that training never sees."""
-    in_train, in_dev = label_counts(train), label_counts(dev)
+    in_train, in_dev = label_counts(train, task), label_counts(dev, task)
     if unknown := {label: count for label, count in in_dev.items() if label not in in_train}:
         named = _some([f"{label} ({count:,})" for label, count in sorted(unknown.items())])
         yield f"Labels of the dev data that the training data do not have, counted as missed: {named}."

@@ -81,7 +81,7 @@ def train_features(
     labels = None
     if dev is not None:
         on_dev = states["dev"]
-        labels = labels_in(on_dev.predictions(model.heads[head_name].to(on_dev.states.device)))
+        labels = labels_in(dev.task, on_dev.predictions(model.heads[head_name].to(on_dev.states.device)))
     model.to(device)
     return OnFeatures(trial, labels)
 

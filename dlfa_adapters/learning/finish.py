@@ -15,7 +15,7 @@ from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.dataset import labels_in
 from dlfa_adapters.learning.features import add_trained_head
 from dlfa_adapters.learning.frozen import TrainedHead
-from dlfa_adapters.learning.plan import Plan
+from dlfa_adapters.learning.plan import Plan, windows_of
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.runs import Run, write_run
 from dlfa_adapters.runs.lifecycle import Training
@@ -66,7 +66,7 @@ def verdict(plan: Plan, dev: Examples | None, outcome: Outcome) -> tuple[str | N
 def _found_nothing(plan: Plan, dev: Examples, outcome: Outcome) -> str | None:
     """A score of nothing, or a single label for all of dev, which has several."""
     name = metrics_for(plan.task)[0].main_score
-    if labels_in(dev.gold) < 2:  # nothing to find there
+    if labels_in(plan.task, dev.gold) < 2:  # nothing to find there
         return None
     if outcome.dev_score == 0:
         what = f"{name} on dev is 0.0: the model finds nothing there"
@@ -119,7 +119,7 @@ def write_training_run(training: Training, plan: Plan, encoder: dict[str, Any], 
         task,
         encoder=encoder,
         head=plan.encoder.model.heads[task.name].config,
-        windows=windows_of(settings),
+        windows=plan.windows,
         tuning=str(tuning),
         model={},
         seed=settings.steps.seed,
@@ -172,15 +172,6 @@ def write_head_run(
     said = {"head": model.heads[task.name].config, "seed": trained.spec.seed, **record}
     config = run_record(task, encoder=described, windows=windows_of(settings), tuning="features", **said)
     return write_run(out, config, lambda folder: model.save_head(str(folder / "head"), task.name))
-
-
-def windows_of(settings: Settings) -> dict[str, Any]:
-    """What `run.json` says of the windows of sentences."""
-    return {
-        "max_length": settings.text.max_length,
-        "context": settings.text.context,
-        "pooling": settings.head.pooling,
-    }
 
 
 def machine() -> dict[str, Any]:

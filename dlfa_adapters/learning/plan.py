@@ -48,6 +48,7 @@ class Plan:
         tried: Learning rates of the head that were tried, and the best dev score at each.
         steps: How many there will be in all, unless the training ends earlier.
         states: What happens to the states of blocks that do not change; nothing where there are none.
+        windows: How the run cuts what it predicts.
     """
 
     task: Task
@@ -64,6 +65,7 @@ class Plan:
     tried: dict[float, float] = field(default_factory=dict)
     steps: int = 0
     states: str = ""
+    windows: dict[str, Any] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
         """What is going to be trained, and what else there is: for the screen or a log, without the notes."""
@@ -178,16 +180,26 @@ def prepare(
     given, count = settings, len(train.rows)
     plateau = tuning.on_states and settings.head.classifier == "bilstm"
     settings = least_steps(given, count, plateau=plateau)
-    dev = make_examples(known, dev_rows.dataset, loaded.tokenizer, settings) if dev_rows else None
+    predicting = settings.changed(max_length=kind.longest(settings.text.max_length, loaded.most_pieces))
+    dev = make_examples(known, dev_rows.dataset, loaded.tokenizer, predicting) if dev_rows else None
     plan = Plan(known, tuning, settings, loaded, learner, out, data, parameter_report(learner), choice=chosen)
     plan.taken = [*rows.taken, *(dev_rows.taken if dev_rows else ())]
-    plan.steps = settings.steps.total(count)
+    plan.steps, plan.windows = settings.steps.total(count), windows_of(predicting)
     items = f"{len(train.gold):,} {kind.texts}"
     plan.notes += told(given, settings, count, items, plateau=plateau) + _notes(plan)
     plan.notes += data_notes(rows, dev_rows, known)
     if (out / "run.json").is_file():
         plan.notes.append(f"{out} holds an earlier run, which this one replaces when it is done.")
     return Ready(plan, encoder, train, dev)
+
+
+def windows_of(settings: Settings) -> dict[str, Any]:
+    """What `run.json` says of the windows of sentences."""
+    return {
+        "max_length": settings.text.max_length,
+        "context": settings.text.context,
+        "pooling": settings.head.pooling,
+    }
 
 
 def _notes(plan: Plan) -> list[str]:

@@ -15,7 +15,7 @@ from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.arguments import training_arguments, with_evaluations
 from dlfa_adapters.learning.auto_layer import LayerChoice
-from dlfa_adapters.learning.checks import check_training, default_source
+from dlfa_adapters.learning.checks import check_learned, check_training, default_source
 from dlfa_adapters.learning.dataset import PYTHON_OBJECTS, Sources, source_as_text
 from dlfa_adapters.learning.features import train_features
 from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
@@ -95,6 +95,7 @@ def train(
     given = make_settings(**options)
     method = get_tuning(tuning or default_tuning(), given.steps.leave_out)
     check_honoured(given, method)
+    check_learned(task, method)
     settings = resolve(given, method)
     source = default_source(task) if train_data is None else train_data
     out = Path(out or f"runs/{task}-{method.name}")

@@ -63,6 +63,7 @@ class TrainingMixin:
             train_dataset=numbered(train.rows) if lower else train.rows,
             eval_dataset=None if dev is None else numbered(dev.rows, len(train.rows)) if lower else dev.rows,
             compute_metrics=dev_score(dev) if dev is not None else None,
+            preprocess_logits_for_metrics=None if dev is None else lambda logits, labels: dev.encoded.kept(logits),
             callbacks=[_Seams(settings, on_step, on_epoch)],
         )
         self.remove_callback(PrinterCallback)  # type: ignore[attr-defined]
@@ -206,6 +207,6 @@ def dev_score(dev: Examples) -> Callable[[Any], dict[str, float]]:
         predicted = dev.predictions(prediction.predictions)
         value, loss = dev.score(predicted), float(prediction.losses.mean())
         share = loss / (1 + loss) if math.isfinite(loss) else 1.0
-        return {"score": value, "rank": value - 1e-5 * share, "labels": labels_in(predicted)}
+        return {"score": value, "rank": value - 1e-5 * share, "labels": labels_in(dev.task, predicted)}
 
     return score

@@ -39,10 +39,9 @@ class Items:
         """Words, for tagging; items, for classification: what needs a prediction each."""
         return sum(kind_named(self.kind).sizes(self.gold))
 
-    @property
-    def gold_labels(self) -> list[str]:
-        """The gold label of every word or item."""
-        return kind_named(self.kind).labels_of(self.gold)
+    def gold_labels(self, labels: Sequence[str]) -> list[str]:
+        """The gold label of every word or item, as a task with these labels knows it."""
+        return kind_named(self.kind).labels_of(self.gold, labels)
 
     def fingerprint(self) -> str:
         """A hash of inputs and gold labels, 16 hexadecimal digits: equal for the same data in the same order."""

@@ -164,7 +164,7 @@ def check_fit(items: Sequence[Items], task: Task, source: str) -> None:
                 f"{source}: expected data for {task.name}, a {task.kind} task, but this is {language.kind} data"
             )
     kind_of_task(task).check_fit(items, task, source)
-    there = {label for language in items for label in language.gold_labels}
+    there = {label for language in items for label in language.gold_labels(task.labels)}
     if not there & set(task.labels):
         raise DataError(
             f"{source}: the model knows none of the labels in these data ({', '.join(sorted(there)[:5])}); it knows "

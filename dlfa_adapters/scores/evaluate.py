@@ -165,7 +165,7 @@ def _language(language: Predicted, task: Task, estimates: dict[str, Estimate], i
         support=next(iter(details.values()))["support"],
         scores=estimates,
         counts=language.counts,
-        unknown_gold_labels=unknown_labels(language.gold_labels, task.labels),
+        unknown_gold_labels=unknown_labels(language.gold_labels(task.labels), task.labels),
         fingerprint=language.fingerprint(),
         details=details,
     )

@@ -9,6 +9,7 @@ from dlfa_adapters.data.places import AS_FOUND, Reading
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.encoders import Encoder, load_encoder
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.checks import default_source
 from dlfa_adapters.learning.dataset import (
@@ -151,6 +152,8 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
         raise ConfigError("A sweep needs dev data in the source language, to choose epochs on; name some with --dev.")
     check_same_kind(rows, dev_rows)
     task = task_for(request.task, rows, request.labels)
+    if not (kind := kind_of_task(task)).label_a_unit:
+        raise ConfigError(f"There is no sweep of {kind.name} tasks; type dlfa train {task.name} for one head at a time.")
     items, described, taken = _targets(request, task, source)
     encoder = load_encoder(request.model)
     data = {

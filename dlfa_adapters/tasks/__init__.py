@@ -12,6 +12,7 @@ from dlfa_adapters.tasks.span_tags import bare, find_span_tags, read_tag
 from dlfa_adapters.tasks.task import (
     KINDS,
     NER,
+    PARSE,
     PAWSX,
     POS,
     SENTIMENT,
@@ -28,6 +29,7 @@ from dlfa_adapters.tasks.task import (
 __all__ = [
     "KINDS",
     "NER",
+    "PARSE",
     "PAWSX",
     "POS",
     "SENTIMENT",

@@ -16,7 +16,7 @@ class KindOfTask(ABC):
     """What a task asks of its kind; `dlfa_adapters.kinds.Kind` has all that a kind is.
 
     Attributes:
-        name: Its name, which is also the `head_type` of adapters.
+        name: Its name.
         takes_pairs: Whether an item may be a pair of texts.
     """
 
@@ -39,11 +39,11 @@ class Task:
 
     Attributes:
         name: The name, as in `model.add_dlfa_head("ner")` and `dlfa train ner`.
-        kind: A name of `KINDS`: `tagging` (a label a word) or `classification` (a label a text or pair of texts). Also
-            the `head_type` of adapters.
+        kind: A name of `KINDS`: `tagging` (a label a word), `classification` (a label a text or pair of texts), or
+            `parsing` (a head and a relation a word).
         labels: Label names; the position is the label id. Fixed here and saved with every head, never taken from the
             order in which a file happens to list them.
-        metric: The main score: `span_f1`, `accuracy`.
+        metric: The main score: `span_f1`, `accuracy`, `las`.
         pair: Whether an item is a pair of texts.
         parallel: Whether its data are the same items in every language: those with the same id, or in files without ids
             at the same place, are then translations of each other, and are resampled together.
@@ -155,7 +155,20 @@ SENTIMENT = Task(
 )
 """Sentiment of a text: three classes, accuracy and macro-F1 (XLM-T; Barbieri et al. 2022, arXiv 2104.12250)."""
 
-TASKS: dict[str, Task] = {task.name: task for task in (NER, POS, XNLI, PAWSX, TOPIC, SENTIMENT)}
+PARSE = Task(
+    name="parse",
+    kind="parsing",
+    # The universal relations of UD v2, without subtypes (de Marneffe et al. 2021, Computational Linguistics 47(2)).
+    labels=tuple(
+        "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl "
+        "fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis punct reparandum root vocative "
+        "xcomp".split()
+    ),
+    metric="las",
+)
+"""Dependency parsing: Universal Dependencies, labelled attachment score (Wu and Dredze 2019, arXiv 1904.09077)."""
+
+TASKS: dict[str, Task] = {task.name: task for task in (NER, POS, XNLI, PAWSX, TOPIC, SENTIMENT, PARSE)}
 
 _OURS = frozenset(TASKS)
 

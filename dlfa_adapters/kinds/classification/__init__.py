@@ -98,7 +98,7 @@ class Classification(Kind):
         """A label an item."""
         return [1] * len(answers)
 
-    def labels_of(self, answers: Sequence[Any]) -> list[str]:
+    def labels_of(self, answers: Sequence[Any], labels: Sequence[str] | None = None) -> list[str]:
         """The labels as they are."""
         return list(answers)
 

@@ -18,6 +18,7 @@ class Spans(Tagging):
     """Tags of spans: what counts are spans, whose type, first and last word must be right."""
 
     metric, shows_support = "span_f1", True
+    shown_as = "Where gold and model differ, both are shown, and ✗ is at each span that the other does not have."
 
     def has_nothing(self, labels: Iterable[str]) -> str | None:
         """Data without a span."""

@@ -24,6 +24,7 @@ class Tagging(Kind):
 
     name, metric = "tagging", "accuracy"
     described, units, texts, verb = "words with tags", ("sentences", "words"), "sentences", "Tagging"
+    shown_as = "The model's tag is under each word; at ✗ the gold tag is below it."
     item, of_words, unit, format = Sentence, True, "sentences", "columns"
     metrics_in_words = MappingProxyType({"span_f1": "span F1"})
     ids_beside, suffix = True, ".tsv"
@@ -94,7 +95,7 @@ class Tagging(Kind):
         """A tag a word."""
         return list(map(len, answers))
 
-    def labels_of(self, answers: Sequence[Any]) -> list[str]:
+    def labels_of(self, answers: Sequence[Any], labels: Sequence[str] | None = None) -> list[str]:
         """The tags of all sentences."""
         return [tag for tags in answers for tag in tags]
 

@@ -97,7 +97,5 @@ def check_length(max_length: int, encoder: Encoder) -> None:
     Raises:
         ConfigError: Naming both lengths.
     """
-    positions = getattr(encoder.model.config, "max_position_embeddings", max_length)
-    most = min(encoder.tokenizer.model_max_length, positions)
-    if max_length > most:
+    if max_length > (most := encoder.most_pieces):
         raise ConfigError(f"max_length is {max_length}, but this encoder takes at most {most} pieces; type {most}.")

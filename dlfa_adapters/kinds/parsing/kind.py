@@ -1,0 +1,209 @@
+"""Parsing: a head and a relation for each word, in the form of Universal Dependencies.
+
+An input is a sentence's words with the parts of speech that its data give them, gold a list of `Arc`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dlfa_adapters.data.readers.base import Notes
+from dlfa_adapters.data.readers.conllu import Tree
+from dlfa_adapters.kinds.base import Kind
+from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype
+from dlfa_adapters.tasks import Task, check_labels
+
+if TYPE_CHECKING:
+    from dlfa_adapters.kinds.parsing.parser import Parser, Trees
+
+
+ROOT = "root"
+"""The relation of the one word of a sentence that has no head."""
+
+MOST_PIECES = 512
+"""Longer windows are not made unless they are learned from: the memory of the scores grows with their square."""
+
+
+class TaggedWords(NamedTuple):
+    """The words of a sentence, with a part of speech for each.
+
+    Attributes:
+        words: The words.
+        upos: As many universal parts of speech; `_` or "" where there is none.
+    """
+
+    words: tuple[str, ...]
+    upos: tuple[str, ...]
+
+
+class Parsing(Kind):
+    """A head and a relation for each word."""
+
+    name, metric = "parsing", "las"
+    described, units, texts, verb = "words with heads and relations", ("sentences", "words"), "sentences", "Parsing"
+    shown_as = "Arcs go from heads to their dependents. Wrong ones are dashed, below the words are the gold ones for them."
+    item, of_words, unit, format = Tree, True, "sentences", "conllu"
+    metrics_in_words = MappingProxyType({"las": "LAS"})
+    label_a_unit, suffix = False, ".conllu"
+    plain_class = "DLFAForDependencyParsing"
+    head_types, label_inputs = ("biaffine",), ("labels_arcs", "labels_rels")
+
+    def metrics_of(self, labels: Iterable[str]) -> tuple[str, ...]:
+        """Attachment."""
+        return (self.metric,)
+
+    def make_task(self, name: str, labels: Iterable[str], metric: str | None = None, *, pair: bool = False) -> Task:
+        """A parsing task with these relations, those that they are subtypes of, and `root`."""
+        names = check_labels(name, labels)
+        every = dict.fromkeys([*names, *map(cut_subtype, names), ROOT])
+        return Task(name=name, kind=self.name, labels=tuple(every), metric=self.metric)
+
+    def features(self) -> Any:
+        """Words, their parts of speech to be read and those of gold, heads (0: the root) and relations."""
+        from datasets import Features, List, Value
+
+        texts = dict.fromkeys(("words", "upos", "deprels", "gold_upos"), List(Value("string")))
+        return Features({**texts, "heads": List(Value("int32"))})
+
+    def usable(
+        self, rows: list[tuple[str, Any]], task: Task | None, split: str, notes: Notes
+    ) -> tuple[list[tuple[str, Any]], Counter[str]]:
+        """All of them."""
+        labels = None if task is None else task.labels
+        return rows, Counter(label for _, item in rows for label in _as_known(item.deprels(), labels))
+
+    def columns(self, items: Sequence[Any]) -> dict[str, list[Any]]:
+        """See `features`."""
+        return {
+            "words": [item.words for item in items],
+            "upos": [item.tags for item in items],
+            "deprels": [item.deprels() for item in items],
+            "gold_upos": [[node[3] for node in item.nodes] for item in items],
+            "heads": [item.heads() for item in items],
+        }
+
+    def to_learn(self, counts: Mapping[str, int]) -> tuple[list[str], str]:
+        """All of them."""
+        return list(counts), self.metric
+
+    def inputs(self, columns: Mapping[str, Any]) -> list[Any]:
+        """Words with parts of speech."""
+        rows = zip(columns["words"], columns["upos"], strict=True)
+        return [TaggedWords(tuple(words), tuple(upos)) for words, upos in rows]
+
+    def gold(self, columns: Mapping[str, Any]) -> list[Any]:
+        """The arcs of each sentence."""
+        rows = zip(columns["heads"], columns["deprels"], columns["gold_upos"], strict=True)
+        return [[Arc(*arc) for arc in zip(*row, strict=True)] for row in rows]
+
+    def is_empty(self, input: Any) -> bool:
+        """A sentence without words."""
+        return not input.words
+
+    def sizes(self, answers: Sequence[Any]) -> list[int]:
+        """An arc a word."""
+        return list(map(len, answers))
+
+    def labels_of(self, answers: Sequence[Any], labels: Sequence[str] | None = None) -> list[str]:
+        """The relations of all sentences; a subtype that is none of `labels` is cut."""
+        return [name for arcs in answers for name in _as_known([arc.deprel for arc in arcs], labels)]
+
+    def longest(self, max_length: int, limit: int) -> int:
+        """As many as the encoder takes: a head may be far away, and outside its window it is not found."""
+        return max(max_length, min(limit, MOST_PIECES))
+
+    def encode(
+        self,
+        tokenizer: Any,
+        inputs: Sequence[Any],
+        labels: Sequence[str],
+        *,
+        max_length: int = 128,
+        context: int = 64,
+        pooling: Any = "first",
+    ) -> "Trees":
+        """See `parser.Trees`."""
+        from dlfa_adapters.kinds.parsing.parser import Trees
+
+        return Trees(tokenizer, inputs, labels, max_length, context, pooling)
+
+    def predictor(
+        self, model: Any, tokenizer: Any, labels: Sequence[str], windows: Mapping[str, Any], pair: bool | None
+    ) -> "Parser":
+        """See `parser.Parser`."""
+        from dlfa_adapters.kinds.parsing.parser import Parser
+
+        return Parser(model, tokenizer, labels, **windows)
+
+    def metrics(self, task: Task) -> tuple[Any, ...]:
+        """Attachment, with subtypes where some labels are."""
+        from dlfa_adapters.kinds.parsing.attachment import AttachmentScore
+
+        return (AttachmentScore(subtypes=any(":" in label for label in task.labels)),)
+
+    def count_notes(self, total: Counter[str]) -> Iterator[str]:
+        """Words, and what the tokenizer did to them."""
+        from dlfa_adapters.kinds.tagging import Tagging
+
+        yield from Tagging().count_notes(total)
+
+    def tells_translations(self, own_id: str) -> bool:
+        """As for tags of the same treebanks."""
+        from dlfa_adapters.kinds.tagging import Tagging
+
+        return Tagging().tells_translations(own_id)
+
+    def id_name(self, task: Task) -> str:
+        """As CoNLL-U has it."""
+        return "sent_id"
+
+    def write_predictions(self, path: Path, predicted: Any) -> None:
+        """See `files.write_trees`."""
+        from dlfa_adapters.kinds.parsing.files import write_trees
+
+        write_trees(path, predicted)
+
+    def read_predictions(self, path: Path, ids: list[str] | None) -> dict[str, Any]:
+        """See `files.read_trees`."""
+        from dlfa_adapters.kinds.parsing.files import read_trees
+
+        return read_trees(path)
+
+    def are_right(self, gold: Sequence[Any], predicted: Sequence[Any]) -> list[bool]:
+        """Whether all heads and relations of a sentence are right, subtypes left aside as in the main score."""
+        return [
+            all(a.head == b.head and cut_subtype(a.deprel) == cut_subtype(b.deprel) for a, b in zip(*rows, strict=True))
+            for rows in zip(gold, predicted, strict=True)
+        ]
+
+    def lines(self, input: Any, gold: Any, predicted: Any, language: str) -> Any:
+        """See `files.tree_line`."""
+        from dlfa_adapters.kinds.parsing.files import tree_line
+
+        return [tree_line(input.words, gold, predicted, language)]
+
+    def read_lines(self, texts: Sequence[str], language: str | None, pair: bool | None) -> list[Any]:
+        """See `files.trees_from`."""
+        from dlfa_adapters.kinds.parsing.files import trees_from
+
+        return trees_from(texts, language)
+
+    def answers(self, predictor: Any, texts: Sequence[str], inputs: Sequence[Any], on_progress: Any) -> list[Any]:
+        """See `files.answers`."""
+        from dlfa_adapters.kinds.parsing.files import answers
+
+        return answers(predictor, inputs, on_progress)
+
+    def printed(self, answer: Any) -> Iterator[tuple[str, str]]:
+        """The lines of CoNLL-U."""
+        yield from ((line, "") for line in answer["conllu"].split("\n"))
+
+
+def _as_known(deprels: Sequence[str], labels: Sequence[str] | None) -> list[str]:
+    """Relations, without the subtypes that are none of some labels."""
+    if labels is None:
+        return list(deprels)
+    known = frozenset(labels)
+    return [name if name in known else cut_subtype(name) for name in deprels]
