@@ -42,8 +42,8 @@ class Encoder:
         """The longest row that it takes, special tokens included; for one without positions what its tokenizer says."""
         positions = getattr(self.model.config, "max_position_embeddings", None) or self.tokenizer.model_max_length
         table = getattr(getattr(self.model.base_model, "embeddings", None), "position_embeddings", None)
-        if getattr(table, "padding_idx", None) is not None:  # RoBERTa's kind counts from behind the padding's position
-            positions -= table.padding_idx + 1
+        if (padding := getattr(table, "padding_idx", None)) is not None:  # RoBERTa's kind counts from behind it
+            positions -= padding + 1
         return int(min(positions, self.tokenizer.model_max_length))
 
     def describe(self) -> dict[str, Any]:

@@ -6,8 +6,7 @@
     report = [metric.compute(predictions=predictions, references=gold) for metric in kind.metrics(task)]
 
 Nothing outside asks which kind it is. A kind is a subclass of `Kind` in a package of its own, and a call of
-`register_kind`; it says what it is with attributes, and does with methods what depends on it. What takes
-seconds to import (PyTorch, the metrics) is imported inside methods.
+`register_kind`; what takes seconds to import (PyTorch, the metrics) is imported inside methods.
 """
 
 from abc import abstractmethod
@@ -32,8 +31,7 @@ class Kind(KindOfData):
     """A kind of task, scored in one way.
 
     An *input* is what a model predicts for: the words of a sentence, a text and its second one or None. *Gold* is
-    what is right for it, in whatever form: a tag for each word, a label, a head and a relation for each word.
-    Predictions have the form of gold.
+    what is right for it: a tag for each word, a label, a head and a relation for each word. So are predictions.
 
     Attributes:
         metric: The metric of a task that is scored in this way.
@@ -125,12 +123,7 @@ class Kind(KindOfData):
 
     @abstractmethod
     def labels_of(self, answers: Sequence[Any], labels: Sequence[str] | None = None) -> list[str]:
-        """Every label in gold or predictions, one after the other.
-
-        Args:
-            answers: Gold or predictions.
-            labels: Those of a task: a label that is scored as one of them comes as that.
-        """
+        """Every label in gold or predictions, one after the other; what counts as one of `labels` is called that."""
 
     def label_counts(self, answers: Sequence[Any], labels: Sequence[str] | None = None) -> Counter[str]:
         """How often each label occurs; see `labels_of`."""
@@ -142,12 +135,7 @@ class Kind(KindOfData):
     # Models
 
     def longest(self, max_length: int, limit: int) -> int:
-        """Most pieces of a row that is predicted.
-
-        Args:
-            max_length: Of a row that is learned from.
-            limit: What the encoder takes.
-        """
+        """Most pieces of a row that is predicted, where rows to learn from have `max_length` and encoders `limit`."""
         return max_length
 
     @abstractmethod
@@ -237,19 +225,13 @@ class Kind(KindOfData):
     def mistakes(
         self, languages: Sequence[Any], pooled: Sequence[Any], details: Mapping[str, Any], labels: Sequence[str]
     ) -> "TypeTable | Confusion":
-        """What a model mixes up, on a page; by default which label stands for which.
+        """What a model with some labels mixes up, on a page; by default which label stands for which.
 
-        Args:
-            languages: The predictions of every language.
-            pooled: Those that are put together.
-            details: The details of each language's report.
-            labels: The labels of the model.
+        It gets the predictions of all languages, those that are put together, and the details of each one's report.
         """
         from dlfa_adapters.kinds.shown import confusion
 
-        answers = {
-            x.language: (self.labels_of(x.gold, labels), self.labels_of(x.predicted, labels)) for x in languages
-        }
+        answers = {x.language: [self.labels_of(side, labels) for side in (x.gold, x.predicted)] for x in languages}
         pairs = {language: Counter(zip(*both, strict=True)) for language, both in answers.items()}
         return confusion(pairs, [x.language for x in pooled], labels)
 

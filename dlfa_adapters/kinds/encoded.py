@@ -37,11 +37,9 @@ class Row(NamedTuple):
 
 
 def collate_rows(rows: Sequence[Any], pad_token_id: int | None) -> dict[str, Tensor]:
-    """Rows as a batch, padded to the longest: `input_ids`, `attention_mask`, and what else the rows have.
+    """Rows, with `input_ids`, and `token_type_ids` and `labels` where there are any, as a batch, padded to the longest.
 
-    Args:
-        rows: Each with `input_ids`, and `token_type_ids` and `labels` where there are any.
-        pad_token_id: The tokenizer's.
+    `pad_token_id` is the tokenizer's.
     """
     if not isinstance(rows[0], Row):
         return pad_batch(rows, pad_token_id)
@@ -77,14 +75,7 @@ class Encoded(ABC):
         return logits
 
     def kept(self, logits: Any) -> Any:
-        """What is kept of the logits of a batch for `decode` where rows of many batches are put below each other.
-
-        Args:
-            logits: As the model gives them, (rows, ...).
-
-        Returns:
-            Tensors of which each may be padded in its second dimension.
-        """
+        """What Trainer keeps of the logits of a batch for `decode`: tensors that may be padded in their second axis."""
         return logits
 
     def by_unit(self, rows: Sequence[int], logits: Tensor) -> Tensor:

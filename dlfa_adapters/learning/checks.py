@@ -50,6 +50,8 @@ def check_training(task: str, *, tuning: str | None = None, out: str | Path | No
         DataError: If there are no such data.
     """
     check_options(task, tuning=tuning, **options)
+    if tuning is not None:
+        check_learned(task, get_tuning(tuning))
     if out is not None or tuning is not None:
         folder = Path(out or f"runs/{task}-{get_tuning(str(tuning)).name}")
         check_training_place(folder)
@@ -80,7 +82,6 @@ def check_options(
     method = None if tuning is None else get_tuning(tuning, settings.steps.leave_out)
     if method is not None:
         check(settings, method)
-        check_learned(task, method)
     check_labels_from(labels)
     source = default_source(task) if train_data is None else train_data
     dev = None if isinstance(dev_data, str) and dev_data == NO_DEV else dev_data

@@ -173,7 +173,7 @@ def labels_in(task: Task, predictions: Sequence[Any]) -> int:
 def label_counts(data: Loaded, task: Task | None = None) -> Counter[str]:
     """How often each label occurs, as a task knows it where one is given."""
     kind = kind_named(data.kind)
-    return kind.label_counts(kind.gold(data.dataset), task and task.labels)
+    return kind.label_counts(kind.gold(data.dataset), None if task is None else task.labels)
 
 
 def data_fingerprint(dataset: Any) -> str:

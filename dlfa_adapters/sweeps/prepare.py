@@ -153,7 +153,7 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
     check_same_kind(rows, dev_rows)
     task = task_for(request.task, rows, request.labels)
     if not (kind := kind_of_task(task)).label_a_unit:
-        raise ConfigError(f"There is no sweep of {kind.name} tasks; type dlfa train {task.name} for one head at a time.")
+        raise ConfigError(f"There is no sweep of {kind.name} tasks; train one head: dlfa train {task.name}.")
     items, described, taken = _targets(request, task, source)
     encoder = load_encoder(request.model)
     data = {

@@ -1,31 +1,26 @@
 """Trees in files and on pages: CoNLL-U in and out, running text as trees, and what a page shows of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.data.readers import read_conllu, write_conllu
-from dlfa_adapters.data.readers.conllu import Tree, looks_like_conllu, trees_of, with_arcs
+from dlfa_adapters.data.readers.conllu import Tree
 from dlfa_adapters.data.words import split_words, word_offsets
 from dlfa_adapters.kinds.parsing.kind import TaggedWords
-from dlfa_adapters.kinds.parsing.tree import Arc
-from dlfa_adapters.kinds.shown import MOST_WORDS, ShownLine, direction, join_words
+from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype
+from dlfa_adapters.kinds.shown import MOST_WORDS, Segment, ShownLine, direction, join_words
 
 _GOLD_HEAD, _GOLD_DEPREL, _READ_UPOS = "GoldHead", "GoldDeprel", "ReadUPOS"
 
 
 def trees_from(texts: Sequence[str], language: str | None) -> list[Tree]:
-    """Lines of CoNLL-U, or a text a line, as trees without arcs; a line without a word is left out.
+    """A text a line as trees without arcs; a line without a word is left out.
 
     Args:
         texts: The lines.
         language: Code of the language, by which running text is split into words.
-
-    Raises:
-        DataError: If lines that begin as CoNLL-U go on as something else.
     """
-    if looks_like_conllu([line for line in texts if line.strip()]):
-        return trees_of(texts)
     split = [(line, split_words(line, language)) for line in (" ".join(text.split()) for text in texts)]
     return [tree_of_text(number, *each) for number, each in enumerate((each for each in split if each[1]), 1)]
 
@@ -59,8 +54,7 @@ def answers(parser: Any, trees: Sequence[Tree], on_progress: Callable[[int], Non
     parsed = parser.predict([tree.words for tree in trees], upos, on_progress=on_progress)
     rows = []
     for tree, arcs in zip(trees, parsed, strict=True):
-        done = with_arcs(tree, [arc.head for arc in arcs], [arc.deprel for arc in arcs])
-        lines = [*done.comments, *("\t".join(row) for row in done.rows), ""]
+        lines = [*tree.comments, *("\t".join(row) for row in _with_arcs(tree, arcs)), ""]
         rows.append(
             {
                 "id": tree.id,
@@ -81,7 +75,7 @@ def write_trees(path: Path, predicted: Any) -> None:
     for name, (words, upos), gold, guess in rows:
         fields = [
             [
-                *(str(i), word, "_", right.upos or "_", "_", "_", str(arc.head), arc.deprel, "_"),
+                *(str(i), word, "_", right.upos, "_", "_", str(arc.head), arc.deprel, "_"),
                 _misc(right, read),
             ]
             for i, (word, read, right, arc) in enumerate(zip(words, upos, gold, guess, strict=True), 1)
@@ -102,10 +96,10 @@ def read_trees(path: Path) -> dict[str, Any]:
     inputs, gold = [], []
     for tree in trees:
         told = [dict(each.split("=", 1) for each in node[9].split("|")) for node in tree.nodes]
-        upos = ["" if node[3] == "_" else node[3] for node in tree.nodes]
-        arcs = [Arc(int(t[_GOLD_HEAD]), t[_GOLD_DEPREL], name) for t, name in zip(told, upos, strict=True)]
+        arcs = [Arc(int(t[_GOLD_HEAD]), t[_GOLD_DEPREL], node[3]) for t, node in zip(told, tree.nodes, strict=True)]
         gold.append(arcs)
-        inputs.append(TaggedWords(tuple(tree.words), tuple(t.get(_READ_UPOS, a.upos) for t, a in zip(told, arcs, strict=True))))
+        read = tuple(t.get(_READ_UPOS, arc.upos) for t, arc in zip(told, arcs, strict=True))
+        inputs.append(TaggedWords(tuple(tree.words), read))
     return {
         "ids": [tree.id for tree in trees],
         "inputs": inputs,
@@ -115,8 +109,25 @@ def read_trees(path: Path) -> dict[str, Any]:
     }
 
 
-def tree_line(words: Sequence[str], gold: Sequence[Arc], predicted: Sequence[Arc], language: str) -> ShownLine:
-    """The tree of a sentence, drawn: right arcs, and wrong ones with the gold ones for them."""
-    from dlfa_adapters.kinds.parsing.drawing import tree_svg
+def _with_arcs(tree: Tree, arcs: Sequence[Arc]) -> Iterator[list[str]]:
+    """The rows of a tree with heads and relations in them; ranges and empty nodes as they are."""
+    left = iter(arcs)
+    for row in tree.rows:
+        if row[0].isdigit():
+            arc = next(left)
+            yield [*row[:6], str(arc.head), arc.deprel, *row[8:]]
+        else:
+            yield row
 
-    return ShownLine("", [], direction(join_words(words, language)), drawing=tree_svg(words, gold, predicted))
+
+def tree_line(words: Sequence[str], gold: Sequence[Arc], predicted: Sequence[Arc], language: str) -> ShownLine:
+    """Words with the model's arcs, and the gold one where it is another one."""
+
+    def named(arc: Arc) -> str:
+        return f"{arc.deprel} ← {words[arc.head - 1] if arc.head else '·'}"
+
+    segments = []
+    for word, right, arc in list(zip(words, gold, predicted, strict=True))[:MOST_WORDS]:
+        same = arc.head == right.head and cut_subtype(arc.deprel) == cut_subtype(right.deprel)
+        segments.append(Segment(word, kind=named(arc), right=same, other="" if same else named(right)))
+    return ShownLine("", segments, direction(join_words(words, language)), max(0, len(words) - MOST_WORDS))

@@ -13,10 +13,12 @@ from dlfa_adapters.data.readers.base import Notes
 from dlfa_adapters.data.readers.conllu import Tree
 from dlfa_adapters.kinds.base import Kind
 from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype
-from dlfa_adapters.tasks import Task, check_labels
+from dlfa_adapters.tasks import Task
+from dlfa_adapters.tasks.task import check_labels
 
 if TYPE_CHECKING:
-    from dlfa_adapters.kinds.parsing.parser import Parser, Trees
+    from dlfa_adapters.kinds.parsing.encode import Trees
+    from dlfa_adapters.kinds.parsing.parser import Parser
 
 
 ROOT = "root"
@@ -43,7 +45,7 @@ class Parsing(Kind):
 
     name, metric = "parsing", "las"
     described, units, texts, verb = "words with heads and relations", ("sentences", "words"), "sentences", "Parsing"
-    shown_as = "Arcs go from heads to their dependents. Wrong ones are dashed, below the words are the gold ones for them."
+    shown_as = "The model's relation and head are under each word; at ✗ the gold ones are below them."
     item, of_words, unit, format = Tree, True, "sentences", "conllu"
     metrics_in_words = MappingProxyType({"las": "LAS"})
     label_a_unit, suffix = False, ".conllu"
@@ -124,8 +126,8 @@ class Parsing(Kind):
         context: int = 64,
         pooling: Any = "first",
     ) -> "Trees":
-        """See `parser.Trees`."""
-        from dlfa_adapters.kinds.parsing.parser import Trees
+        """See `encode.Trees`."""
+        from dlfa_adapters.kinds.parsing.encode import Trees
 
         return Trees(tokenizer, inputs, labels, max_length, context, pooling)
 
