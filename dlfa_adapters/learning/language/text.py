@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,7 @@ from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.kinds.encoded import Row, collate_rows
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 500
-LEAST = 20
-"""Fewer different paragraphs cannot be divided into some to learn from and some to measure on."""
+LEAST = 20  # different paragraphs; fewer cannot be divided into some to learn from and some to measure on
 
 
 @dataclass
@@ -103,6 +102,29 @@ def mask_text(
             "name another encoder with --model."
         )
     paragraphs, dropped = read_paragraphs(files, format)
+    masked = mask_paragraphs(paragraphs, tokenizer, str(files[0]), max_length=max_length, count=count, seed=seed)
+    dropped.update(masked.about["dropped"])
+    about = {"files": [str(file) for file in files], "format": format, **masked.about, "dropped": dict(dropped)}
+    return replace(masked, about=about)
+
+
+def mask_paragraphs(
+    paragraphs: Sequence[str], tokenizer: Any, place: str, *, max_length: int, count: int, seed: int
+) -> MaskedText:
+    """The same with paragraphs that were read, in the order in which they fill rows; see `mask_text`.
+
+    Args:
+        paragraphs: The paragraphs.
+        tokenizer: A fast one, with a mask token.
+        place: Where they are from, for an error's text.
+        max_length: See `mask_text`.
+        count: See `mask_text`.
+        seed: See `mask_text`.
+
+    Raises:
+        ConfigError: If `max_length` leaves no room.
+        DataError: If there is too little.
+    """
     held, rest = hold_out(paragraphs, seed)
     backend = plain_backend(tokenizer)
     specials = special_tokens(backend)
@@ -111,18 +133,15 @@ def mask_text(
     cut = [list(_rows(backend, part, specials, max_length)) for part in (rest, held)]
     masking = Masking(tokenizer)
     train, measured = ([row for row in rows if masking.has_candidates(row)] for rows in cut)
-    if unknown := sum(map(len, cut)) - len(train) - len(measured):
-        dropped["row_without_known_piece"] = unknown
+    unknown = sum(map(len, cut)) - len(train) - len(measured)
     if not train or not measured:
-        raise DataError(f"{files[0]}: the tokenizer knows no piece of this text; name another encoder with --model.")
+        raise DataError(f"{place}: the tokenizer knows no piece of this text; name another encoder with --model.")
     about = {
-        "files": [str(file) for file in files],
-        "format": format,
         "paragraphs": len(paragraphs),
         "held_out": len(held),
         "rows": len(train),
         "pieces": sum(map(len, train)),
-        "dropped": dict(dropped),
+        "dropped": {"row_without_known_piece": unknown} if unknown else {},
         "fingerprint": _fingerprint(paragraphs),
     }
     fixed = [masking(row, np.random.default_rng((seed, 0, i))) for i, row in enumerate(measured)]
