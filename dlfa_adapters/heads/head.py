@@ -29,7 +29,7 @@ FORMAT = 1
 
 
 class DLFAHead(PredictionHead):
-    """Layer fusion in front of any stock prediction head (Chen et al. 2022, arXiv 2205.08497).
+    """Layer fusion in front of any stock prediction head, or one of a kind's own (Chen et al. 2022, arXiv 2205.08497).
 
     The head fuses hidden states of the encoder (`dlfa_adapters.fusion`), runs an LSTM over the result if it has one,
     puts it where the inner head reads the sequence output, and hands that the state of the first real token as
@@ -38,7 +38,8 @@ class DLFAHead(PredictionHead):
     Args:
         model: The model that the head is for.
         head_name: Name of the head.
-        inner_head_type: One of `dlfa_adapters.heads.schema.INNER_HEAD_TYPES`, a `head_type` of adapters.
+        inner_head_type: One of `dlfa_adapters.heads.schema.inner_head_types()`: a `head_type` of adapters, or of a kind
+            with a head of its own.
         num_labels: Number of labels.
         num_choices: Number of choices, for `multiple_choice`.
         id2label: Label names by id.
@@ -135,7 +136,9 @@ class DLFAHead(PredictionHead):
 
     def get_input_names(self) -> list[str]:
         """The inputs that are neither the encoder's nor labels."""
-        return ["word_starts"] if self.inner_head_type == "dependency_parsing" else []
+        if self.inner_head_type == "dependency_parsing":
+            return ["word_starts"]
+        return [] if self.kind is None else list(self.kind.head_inputs)
 
     def forward(
         self,
@@ -168,9 +171,8 @@ class DLFAHead(PredictionHead):
         inner_outputs = type(outputs)(**{**outputs, "last_hidden_state": fused})
         of_text = first_real_token(fused, mask) if self.kind is not None and self.kind.pools_states else None
         output = self.inner(inner_outputs, of_text, attention_mask, True, **kwargs)
-        labels = kwargs.get("labels")
-        if self.kind is not None and self.kind.counts_items and labels is not None:
-            num_labels = self.config.get("num_labels", 0)
+        if self.kind is not None and self.kind.counts_items and output.get("loss") is not None:
+            num_labels, labels = self.config.get("num_labels", 0), kwargs[self.kind.label_inputs[0]]
             items = self.kind.items_in_loss(self.inner_head_type, num_labels, labels, attention_mask)
             output["loss"] = share_of_batch(output["loss"], items, num_items)
         return output if return_dict else output.to_tuple()

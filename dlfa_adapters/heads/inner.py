@@ -13,8 +13,9 @@ from adapters.heads.model_mixin import MODEL_HEAD_MAP
 from torch import Tensor
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.heads.schema import INNER_HEAD_TYPES
-from dlfa_adapters.kinds import kind_named
+from dlfa_adapters.heads.own import OwnInnerHead
+from dlfa_adapters.heads.schema import check_inner_head_type
+from dlfa_adapters.kinds import kind_named, kind_of_head
 from dlfa_adapters.tasks import TASKS, check_id2label, get_task, label_names
 from dlfa_adapters.tasks.head_options import HeadOptions
 
@@ -28,18 +29,20 @@ def inner_head(
     id2label: dict[int, str] | None,
     options: dict[str, Any],
 ) -> PredictionHead:
-    """Build the stock head, with every label named.
+    """Build the stock head, or one of a kind's own, with every label named.
 
     Raises:
         ConfigError: If the type or an option is not one that it has.
     """
-    if head_type not in INNER_HEAD_TYPES:
-        raise ConfigError(f"head_type must be one of {', '.join(INNER_HEAD_TYPES)}; got {head_type!r}.")
+    check_inner_head_type(head_type)
     if options.pop("use_pooler", False):
         raise ConfigError("use_pooler=True would go around the fusion: the pooler reads the last layer; leave it out.")
     size = "num_choices" if head_type == "multiple_choice" else "num_labels"
     count = num_choices if head_type == "multiple_choice" else num_labels
     names = check_id2label(id2label) or {i: f"LABEL_{i}" for i in range(count or 0)}
+    kind = kind_of_head(head_type)
+    if kind is not None and head_type in kind.own_heads:
+        return OwnInnerHead(model, head_name, kind, head_type, names, kind.own_options(head_type, options))
     cls = MODEL_HEAD_MAP[head_type]
     known = set(inspect.signature(cls).parameters) - {"model", "head_name", "use_pooler", "id2label", size}
     ours = HeadOptions.known()
@@ -94,8 +97,7 @@ def resolve_labels(
         if task is None:
             raise ConfigError(_unknown(head_name, "head_type"))
         head_type = kind_named(task.kind).head_types[0]
-    if head_type not in INNER_HEAD_TYPES:
-        raise ConfigError(f"head_type must be one of {', '.join(INNER_HEAD_TYPES)}; got {head_type!r}.")
+    check_inner_head_type(head_type)
     names = check_id2label(id2label)
     task = task if task is not None and kind_named(task.kind).head_types[0] == head_type else None
     count = num_choices if num_choices is not None else num_labels

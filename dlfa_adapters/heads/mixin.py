@@ -17,6 +17,7 @@ from dlfa_adapters.heads.inner import resolve_labels
 from dlfa_adapters.heads.language import LanguageMixin
 from dlfa_adapters.heads.saving import SavingMixin
 from dlfa_adapters.heads.schema import HEAD_TYPE, check_head_name
+from dlfa_adapters.kinds.own_head import OwnHead
 from dlfa_adapters.tasks import get_task
 from dlfa_adapters.tasks.head_options import resolve_fuse_layer
 
@@ -139,7 +140,7 @@ class DLFAHeadsMixin(ActivationMixin, AveragingMixin, LanguageMixin, ForwardMixi
                 several, one after the other. The default is the paper's layer for its tasks, scaled to the depth of
                 the encoder, and two thirds of the depth for others.
             head_type: `tagging`, `classification`, `multilabel_classification`, `multiple_choice`,
-                `question_answering` or `dependency_parsing`.
+                `question_answering` or `dependency_parsing`; or one of a kind's own, `biaffine`.
             num_labels: Number of labels.
             id2label: Label names by id.
             overwrite_ok: Whether a head of that name may be replaced.
@@ -181,7 +182,7 @@ class DLFAHeadsMixin(ActivationMixin, AveragingMixin, LanguageMixin, ForwardMixi
 
     def _init_weights(self: Any, module: nn.Module) -> None:
         """Draw weights that no checkpoint has: a fusion's its own way. Its children come first and are overwritten."""
-        if isinstance(module, (Fusion, MaskedBatchNorm, BiLSTM)):
+        if isinstance(module, (Fusion, MaskedBatchNorm, BiLSTM, OwnHead)):
             module.reset_parameters()
         else:
             super()._init_weights(module)  # type: ignore[misc]

@@ -13,7 +13,7 @@ import re
 from dlfa_adapters.ground.errors import ConfigError
 
 HEAD_TYPE = "dlfa"
-INNER_HEAD_TYPES = (
+STOCK_HEAD_TYPES = (
     "tagging",
     "classification",
     "multilabel_classification",
@@ -21,6 +21,23 @@ INNER_HEAD_TYPES = (
     "question_answering",
     "dependency_parsing",
 )
+
+
+def inner_head_types() -> tuple[str, ...]:
+    """What a DLFA head can stand in front of: the stock heads of adapters, and those that a kind of task brings."""
+    from dlfa_adapters.tasks import KINDS
+
+    return (*STOCK_HEAD_TYPES, *(head_type for kind in KINDS.values() for head_type in kind.own_heads))
+
+
+def check_inner_head_type(head_type: object) -> None:
+    """Refuse a head type that there is not.
+
+    Raises:
+        ConfigError: Naming those that there are.
+    """
+    if head_type not in inner_head_types():
+        raise ConfigError(f"head_type must be one of {', '.join(inner_head_types())}; got {head_type!r}.")
 
 
 @cache
@@ -67,8 +84,8 @@ def head_schema() -> "type[BaseModel]":
             if self.fusion in FUSIONS:  # of one that is not registered here the head itself says so
                 options, _ = split_options({**(self.model_extra or {}), "fusion": self.fusion})
                 HeadOptions().changed(**options)
-            if self.inner_head_type not in INNER_HEAD_TYPES:
-                raise ValueError(f"inner_head_type must be one of {', '.join(INNER_HEAD_TYPES)}")
+            if self.inner_head_type not in inner_head_types():
+                raise ValueError(f"inner_head_type must be one of {', '.join(inner_head_types())}")
             ids = sorted((self.label2id or {}).values())
             if self.label2id and (ids != list(range(len(ids))) or len(ids) != (self.num_choices or self.num_labels)):
                 raise ValueError("label2id must name each of the labels 0, 1, ... once")

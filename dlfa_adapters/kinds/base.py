@@ -15,19 +15,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dlfa_adapters.data.readers.base import KindOfData
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.kinds.head import KindOfHead
 from dlfa_adapters.tasks import Task
 
 if TYPE_CHECKING:
-    import torch
-
     from dlfa_adapters.kinds.encoded import Encoded, Predictor
     from dlfa_adapters.kinds.metric import Metric
     from dlfa_adapters.kinds.shown import Confusion, ShownLine, TypeTable
 
 
-class Kind(KindOfData):
+class Kind(KindOfHead):
     """A kind of task, scored in one way.
 
     An *input* is what a model predicts for: the words of a sentence, a text and its second one or None. *Gold* is
@@ -45,17 +43,6 @@ class Kind(KindOfData):
         shares_gold: Whether an item and its translation have the same gold.
         ids_beside: Whether the ids of items stand in a file beside the predictions.
         suffix: Of a file of predictions.
-        pipeline: What Transformers calls the pipeline; "" for none.
-        auto_class: The class of Transformers that loads a model of this kind by name; "" for none.
-        plain_class: The class of this library with a fusion on a plain encoder; "" for none.
-        peft_task: What PEFT calls it.
-        classifier_layers: Linear maps in the classifier of a plain model, as stock heads have them.
-        pools_states: Whether a classifier reads one state of a text, and not that of every token.
-        head_types: The heads of adapters that such tasks are learned with, the usual one first.
-        head_options: Options of the usual head, in a training.
-        plain_heads: Those of them that a plain model can do, with what Transformers calls the problem, or None.
-        label_inputs: What a head calls the inputs that are labels.
-        counts_items: Whether `items_in_loss` can tell them for these heads.
     """
 
     metric: ClassVar[str]
@@ -69,17 +56,6 @@ class Kind(KindOfData):
     shares_gold: ClassVar[bool] = False
     ids_beside: ClassVar[bool] = False
     suffix: ClassVar[str]
-    pipeline: ClassVar[str] = ""
-    auto_class: ClassVar[str] = ""
-    plain_class: ClassVar[str] = ""
-    peft_task: ClassVar[str] = "FEATURE_EXTRACTION"
-    classifier_layers: ClassVar[int] = 1
-    pools_states: ClassVar[bool] = False
-    head_types: ClassVar[tuple[str, ...]]
-    head_options: ClassVar[Mapping[str, Any]] = {}
-    plain_heads: ClassVar[Mapping[str, str | None]] = {}
-    label_inputs: ClassVar[tuple[str, ...]] = ("labels",)
-    counts_items: ClassVar[bool] = True
 
     # Tasks
 
@@ -156,23 +132,6 @@ class Kind(KindOfData):
         self, model: Any, tokenizer: Any, labels: Sequence[str], windows: Mapping[str, Any], pair: bool | None
     ) -> "Predictor":
         """A model that predicts, as a user calls it; `windows` is what a run says under that name."""
-
-    def items_in_loss(
-        self, head_type: str, num_labels: int, labels: "torch.Tensor", mask: "torch.Tensor | None"
-    ) -> "torch.Tensor":
-        """How many items the mean of the loss of a stock head of adapters is over, a scalar on the labels' device.
-
-        Args:
-            head_type: One of `head_types`.
-            num_labels: Number of labels of the head.
-            labels: What the head gets under that name.
-            mask: (batch, seq), or None.
-        """
-        raise NotImplementedError
-
-    def usage(self, name: str) -> str:
-        """A line of Python that makes a pipeline of a model, for its card."""
-        return f'model = pipeline("{self.pipeline}", model="{name}")'
 
     # Scores
 

@@ -1,7 +1,9 @@
 """What the plain models share: an encoder, fusion and classifier on its states, and how they are built and saved."""
 
 import inspect
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -13,6 +15,8 @@ from dlfa_adapters.encoders.plain import NAMED_ENCODERS, build_encoder, check_st
 from dlfa_adapters.fusion import BiLSTM, Fusion, MaskedBatchNorm, select_states
 from dlfa_adapters.fusion.base import check_mask, token_shape
 from dlfa_adapters.ground.errors import UnsupportedModelError
+from dlfa_adapters.kinds import kind_named
+from dlfa_adapters.kinds.own_head import OwnHead
 from dlfa_adapters.models.card import PublishMixin
 from dlfa_adapters.models.classifier import DLFAClassifier
 from dlfa_adapters.models.config import DLFAConfig
@@ -55,7 +59,7 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
             self.encoder = encoder
             for module in encoder.modules():  # whatever way its weights came, they are not drawn again
                 module._is_hf_initialized = True
-        self.classifier = DLFAClassifier(config)
+        self.classifier = DLFAClassifier(config, kind_named(self.kind))
         self.indices = config.head.states(config.num_hidden_layers)
         self._takes_segments = "token_type_ids" in inspect.signature(self.encoder.forward).parameters
         self._keep_in_fp32_modules = self.encoder._keep_in_fp32_modules
@@ -138,9 +142,13 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
         pooling: str | None,
         attention_mask: Tensor | None,
         output_hidden_states: bool | None,
+        read: Mapping[str, Tensor | None] = MappingProxyType({}),
         **inputs: Any,
-    ) -> tuple[Tensor, ModelOutput]:
-        """Scores of labels, and the encoder's output; of its states only what the caller requested is left in it."""
+    ) -> tuple[Any, ModelOutput]:
+        """Scores of labels, and the encoder's output; of its states only what the caller requested is left in it.
+
+        `read` are inputs of a head of a kind's own, all others those of the encoder.
+        """
         wanted = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
         if not self._takes_segments:  # some tokenizers give them to encoders that have none
             inputs["token_type_ids"] = None
@@ -160,7 +168,7 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
         if self.needs_hidden_states:
             check_states(self.config.encoder_config, outputs)
             states = select_states(self.indices, outputs.hidden_states, last)
-        scores = self.classifier(*states, attention_mask=own_mask, pooling=pooling)
+        scores = self.classifier(*states, attention_mask=own_mask, pooling=pooling, **read)
         if not wanted:
             outputs["hidden_states"] = None
         return scores, outputs
@@ -182,7 +190,7 @@ class DLFAPreTrainedModel(PublishMixin, PreTrainedModel):
 
     def _init_weights(self, module: nn.Module) -> None:
         """Draw weights that no checkpoint has: a fusion's its own way. Its children come first and are overwritten."""
-        if isinstance(module, (Fusion, MaskedBatchNorm, BiLSTM)):
+        if isinstance(module, (Fusion, MaskedBatchNorm, BiLSTM, OwnHead)):
             module.reset_parameters()
         elif isinstance(module, nn.Linear):
             nn.init.normal_(module.weight, std=getattr(self.config.encoder_config, "initializer_range", 0.02))

@@ -6,9 +6,11 @@ from torch import Tensor, nn
 from transformers.activations import get_activation
 
 from dlfa_adapters.fusion import make_bilstm, make_fusion
-from dlfa_adapters.fusion.options import flat
+from dlfa_adapters.fusion.options import flat, options_of
 from dlfa_adapters.fusion.readout import pool_tokens
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.kinds import Kind
+from dlfa_adapters.kinds.own_head import OwnHead
 
 
 class DLFAClassifier(nn.Module):
@@ -18,18 +20,21 @@ class DLFAClassifier(nn.Module):
     classification whatever its settings, so the running statistics of the fusion's batch norm are never left behind.
 
     Args:
-        config: A `DLFAConfig`.
+        config: A `DLFAConfig`. The options of a head of the kind's own are attributes of it, and are set where they are
+            at their defaults.
+        kind: The kind of task.
 
     Attributes:
         fusion: The fusion.
         bilstm: An LSTM over the tokens, or None.
-        out: Dropout and linear maps; the same places as in a head of adapters with as many layers.
+        out: Dropout and linear maps; the same places as in a head of adapters with as many layers. Or a head of the
+            kind's own.
 
     Raises:
         ConfigError: If an option of the fusion, the LSTM or the activation has a value that cannot work.
     """
 
-    def __init__(self, config: Any) -> None:
+    def __init__(self, config: Any, kind: Kind) -> None:
         super().__init__()
         head = config.head
         try:
@@ -44,18 +49,26 @@ class DLFAClassifier(nn.Module):
         except ValueError as error:
             raise ConfigError(str(error)) from error
         width = config.hidden_size if self.bilstm is None else 2 * head.lstm_hidden
-        self.out = nn.Sequential(*_layers(config, width))
+        self._is_own = kind.own_head is not None
+        self.out: Any = _own_head(config, kind, width) if self._is_own else nn.Sequential(*_layers(config, width))
 
-    def forward(self, *states: Tensor, attention_mask: Tensor | None = None, pooling: str | None = None) -> Tensor:
+    def forward(
+        self,
+        *states: Tensor,
+        attention_mask: Tensor | None = None,
+        pooling: str | None = None,
+        **read: Tensor | None,
+    ) -> Any:
         """Fuse, read with the LSTM if there is one, pool, classify.
 
         Args:
             *states: As `select_states` picks them, (batch, seq, width) each.
             attention_mask: Non-zero at real tokens, (batch, seq).
             pooling: None for scores of every token, otherwise see `pool_tokens`.
+            **read: Further inputs of a head of the kind's own.
 
         Returns:
-            Scores, (batch, seq, labels), or (batch, labels) with pooling.
+            Scores, (batch, seq, labels), or (batch, labels) with pooling; or what a head of the kind's own gives.
         """
         if self.training:
             self._refuse_updates()
@@ -63,6 +76,8 @@ class DLFAClassifier(nn.Module):
         fused = self.fusion(*(state.to(dtype) for state in states), attention_mask=attention_mask)
         if self.bilstm is not None:
             fused = self.bilstm(fused, attention_mask)
+        if self._is_own:
+            return self.out(fused, attention_mask, **read)
         return self.out(fused if pooling is None else pool_tokens(fused, attention_mask, pooling))
 
     def _refuse_updates(self) -> None:
@@ -73,6 +88,20 @@ class DLFAClassifier(nn.Module):
                     f"PEFT has put an update inside the classifier ({name}), which is trained and saved as a whole; "
                     "type get_peft_model(model, lora_config(model, target_modules='all-linear'))."
                 )
+
+
+def _own_head(config: Any, kind: Kind, width: int) -> OwnHead:
+    """The head of a kind's own, with the options that the configuration has; the others are set in it."""
+    head_type = str(kind.own_head)
+    names = options_of(kind.own_heads[head_type])
+    given = {name: getattr(config, name) for name in names if hasattr(config, name)}
+    try:
+        head = kind.make_head(head_type, width, config.num_labels, kind.own_options(head_type, given))
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    for name, value in head.options.items():
+        setattr(config, name, value)
+    return head
 
 
 def _layers(config: Any, width: int) -> list[nn.Module]:

@@ -12,6 +12,7 @@ import torch
 from transformers import PreTrainedModel
 
 from dlfa_adapters.encoders.plain import encoder_class, plain_encoder, read_encoder, read_encoder_config
+from dlfa_adapters.fusion.options import options_of
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.models.config import DLFAConfig, encoder_size
@@ -65,7 +66,7 @@ def plan(
         UnsupportedModelError: If there is no class for the encoder.
         MissingExtraError: If 4 bits are requested and bitsandbytes is not installed.
     """
-    own, loading = split_construction(options)
+    own, loading = split_construction(kind, options)
     loading |= four_bits() if load_in_4bit else {}
     known = get_task(task) if isinstance(task, str) else task
     if known is not None and known.kind != kind:
@@ -88,21 +89,31 @@ def plan(
     return config, load
 
 
-def split_construction(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options of `DLFAConfig`, and options for loading the encoder.
+def split_construction(kind: str, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of `DLFAConfig` for a kind, and options for loading the encoder.
 
     Raises:
         ConfigError: If a name is neither, with the closest that is.
     """
     own, others = split_head(options)
-    known = [*HeadOptions.known(options.get("fusion", "dlfa")), *CONFIG_OPTIONS]
+    of_config = _config_options(kind)
+    known = [*HeadOptions.known(options.get("fusion", "dlfa")), *of_config]
     for name in others:
-        if name not in CONFIG_OPTIONS | LOADING_OPTIONS:
+        if name not in of_config | LOADING_OPTIONS:
             close = difflib.get_close_matches(name, {*known, *LOADING_OPTIONS, "task"}, 1)
             hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(known))}."
             raise ConfigError(f"from_encoder has no option {name!r}; {hint}")
-    own |= {name: value for name, value in others.items() if name in CONFIG_OPTIONS}
-    return own, {name: value for name, value in others.items() if name not in CONFIG_OPTIONS}
+    own |= {name: value for name, value in others.items() if name in of_config}
+    return own, {name: value for name, value in others.items() if name not in of_config}
+
+
+def _config_options(kind: str) -> frozenset[str]:
+    """`CONFIG_OPTIONS`; of a kind with a head of its own, that head's in place of the linear classifier's."""
+    known = kind_named(kind)
+    if known.own_head is None:
+        return CONFIG_OPTIONS
+    linear = {name for name in CONFIG_OPTIONS if name.startswith("classifier_")}
+    return CONFIG_OPTIONS - linear | options_of(known.own_heads[known.own_head]).keys()
 
 
 def _source(encoder: Any, loading: dict[str, Any]) -> tuple[Any, str | None, Callable[[], Any]]:

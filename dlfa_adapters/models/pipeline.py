@@ -145,7 +145,8 @@ def register_auto_classes() -> None:
     """
     AutoConfig.register(DLFAConfig.model_type, DLFAConfig, exist_ok=True)
     for name, cls in CLASSES.items():
-        auto = kind_named(cls.kind).auto_class
+        if not (auto := kind_named(cls.kind).auto_class):
+            continue
         getattr(transformers, auto).register(DLFAConfig, cls, exist_ok=True)
         # Pipelines look for the class among these names, and log an error for one that was only registered.
         words = re.findall("[A-Z][a-z]+", auto.removeprefix("Auto"))

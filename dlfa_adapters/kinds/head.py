@@ -1,0 +1,100 @@
+"""What a kind of task says of heads and models: which it is learned with, and a head of its own where it has one."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dlfa_adapters.data.readers.base import KindOfData
+from dlfa_adapters.fusion.options import check_values, no_such_option, options_of
+from dlfa_adapters.ground.errors import ConfigError
+
+if TYPE_CHECKING:
+    import torch
+
+    from dlfa_adapters.kinds.own_head import OwnHead
+
+
+class KindOfHead(KindOfData):
+    """What heads and models ask of a kind.
+
+    Attributes:
+        pipeline: What Transformers calls the pipeline; "" for none.
+        auto_class: The class of Transformers that loads a model of this kind by name; "" for none.
+        plain_class: The class of this library with a fusion on a plain encoder; "" for none.
+        peft_task: What PEFT calls it.
+        classifier_layers: Linear maps in the classifier of a plain model, as stock heads have them.
+        pools_states: Whether a classifier reads one state of a text, and not that of every token.
+        head_types: The heads that such tasks are learned with, the usual one first.
+        own_heads: Those of them that adapters does not have, with the dataclass of their options; see `make_head`.
+        head_options: Options of the usual head, in a training.
+        head_inputs: What heads read besides the encoder's inputs and labels.
+        plain_heads: Those of them that a plain model can do, with what Transformers calls the problem, or None.
+        label_inputs: What a head calls the inputs that are labels; `items_in_loss` counts by the first.
+        counts_items: Whether `items_in_loss` can tell them for these heads.
+    """
+
+    pipeline: ClassVar[str] = ""
+    auto_class: ClassVar[str] = ""
+    plain_class: ClassVar[str] = ""
+    peft_task: ClassVar[str] = "FEATURE_EXTRACTION"
+    classifier_layers: ClassVar[int] = 1
+    pools_states: ClassVar[bool] = False
+    head_types: ClassVar[tuple[str, ...]]
+    own_heads: ClassVar[Mapping[str, type]] = {}
+    head_options: ClassVar[Mapping[str, Any]] = {}
+    head_inputs: ClassVar[tuple[str, ...]] = ()
+    plain_heads: ClassVar[Mapping[str, str | None]] = {}
+    label_inputs: ClassVar[tuple[str, ...]] = ("labels",)
+    counts_items: ClassVar[bool] = True
+
+    @property
+    def own_head(self) -> str | None:
+        """The usual head where adapters does not have it, else None."""
+        return self.head_types[0] if self.head_types[0] in self.own_heads else None
+
+    def own_options(self, head_type: str, options: Mapping[str, Any]) -> Any:
+        """Options of a head of `own_heads`, from values by name.
+
+        Raises:
+            ConfigError: If there is no such option, or it cannot have that value.
+        """
+        cls = self.own_heads[head_type]
+        known = options_of(cls)
+        for name in options:
+            if name not in known:
+                raise ConfigError(no_such_option(f"A {head_type} head has no", name, known))
+        try:
+            check_values(cls, options)
+            return cls(**options)
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+
+    def make_head(self, head_type: str, width: int, num_labels: int, options: Any) -> "OwnHead":
+        """A head of `own_heads`.
+
+        Args:
+            head_type: Which.
+            width: Of the states that it reads.
+            num_labels: Number of labels.
+            options: From `own_options`.
+
+        Raises:
+            ConfigError: If an option has a value that cannot work.
+        """
+        raise NotImplementedError
+
+    def items_in_loss(
+        self, head_type: str, num_labels: int, labels: "torch.Tensor", mask: "torch.Tensor | None"
+    ) -> "torch.Tensor":
+        """How many items the mean of the loss of a head is over, a scalar on the labels' device.
+
+        Args:
+            head_type: One of `head_types`.
+            num_labels: Number of labels of the head.
+            labels: What the head gets under the first name of `label_inputs`.
+            mask: (batch, seq), or None.
+        """
+        raise NotImplementedError
+
+    def usage(self, name: str) -> str:
+        """A line of Python that makes a pipeline of a model, for its card."""
+        return f'model = pipeline("{self.pipeline}", model="{name}")'
