@@ -15,10 +15,11 @@ from dlfa_adapters.models.base import DLFAPreTrainedModel
 from dlfa_adapters.models.card import Card, write_card
 from dlfa_adapters.models.config import DLFAConfig
 from dlfa_adapters.models.construct import four_bits
+from dlfa_adapters.models.parsing import DLFAForDependencyParsing
 from dlfa_adapters.models.task_models import DLFAForSequenceClassification, DLFAForTokenClassification
 
 CLASSES: dict[str, type[DLFAPreTrainedModel]] = {
-    cls.__name__: cls for cls in (DLFAForTokenClassification, DLFAForSequenceClassification)
+    cls.__name__: cls for cls in (DLFAForTokenClassification, DLFAForSequenceClassification, DLFAForDependencyParsing)
 }
 
 _QUERY_AND_VALUE = (

@@ -44,11 +44,14 @@ def merge_lora(model: Any, tolerance: float = 1e-5) -> DLFAPreTrainedModel:
 
 @torch.no_grad()
 def probe_scores(model: Any, **options: Any) -> Tensor:
-    """The scores that a model gives to two short texts.
+    """The scores that a model gives to two short texts, in one tensor; without those that are always -inf.
 
     Args:
         model: A model in eval mode.
         **options: Further arguments of its forward.
     """
     config = getattr(model.config, "encoder_config", model.config)
-    return model(**probe_inputs(config, model.device), **options).logits
+    logits = model(**probe_inputs(config, model.device), **options).logits
+    several = logits if isinstance(logits, tuple) else (logits,)
+    scores = torch.cat([each.flatten() for each in several])
+    return scores[scores != -torch.inf]

@@ -12,7 +12,7 @@ from adapters.methods.lora import LoRALayer
 from dlfa_adapters.encoders.plain import plain_encoder
 from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError
 from dlfa_adapters.heads import DLFAHead, DLFAHeadsMixin, register
-from dlfa_adapters.kinds import kind_named, kind_of_head
+from dlfa_adapters.kinds import Kind, kind_named, kind_of_head
 from dlfa_adapters.kinds.loss import REGRESSION, SINGLE
 from dlfa_adapters.models import DLFAConfig
 from dlfa_adapters.models.base import DLFAPreTrainedModel
@@ -28,10 +28,10 @@ def to_plain(model: Any, head_name: str) -> DLFAPreTrainedModel:
     Args:
         model: An adapter model with the head. Its encoder is copied, without adapters; of a LoRA that was merged
             (`model.merge_adapter`) and is still active, with it.
-        head_name: A head for tagging, classification or multi-label classification.
+        head_name: A head for tagging, classification, multi-label classification or parsing.
 
     Returns:
-        A `DLFAForTokenClassification` or `DLFAForSequenceClassification` in eval mode.
+        A model of the kind's plain class, such as `DLFAForTokenClassification`, in eval mode.
 
     Raises:
         ConfigError: If there is no such head, it is of another kind, or an adapter is active.
@@ -49,11 +49,8 @@ def to_plain(model: Any, head_name: str) -> DLFAPreTrainedModel:
     config = DLFAConfig(
         copy.deepcopy(model.config),
         **{name: options[name] for name in HeadOptions.known(options["fusion"]) if name != "pooling"},
+        **_classifier(head, kind),
         pooling="first" if kind.pools_states else options["pooling"],
-        classifier_layers=options["layers"],
-        classifier_activation=options["activation_function"],
-        classifier_bias=options.get("bias", True),
-        classifier_dropout=head.inner[0].p,
         task=task.name if task else head_name,
         encoder_name=model.name_or_path or None,
         id2label=labels,
@@ -61,7 +58,7 @@ def to_plain(model: Any, head_name: str) -> DLFAPreTrainedModel:
     )
     cls = CLASSES[kind.plain_class]
     plain: DLFAPreTrainedModel = cls._around(config, plain_encoder(model))
-    plain.classifier.load_state_dict(renamed(head.state_dict(), "inner.", "out."))
+    plain.classifier.load_state_dict(renamed(head.state_dict(), _inner(kind), "out."))
     _compare(plain, model, head_name)
     return plain
 
@@ -86,25 +83,50 @@ def to_adapters(model: DLFAPreTrainedModel, head_name: str) -> Any:
     head_type = heads[0] if heads else kind.head_types[0]
     if kind.pools_states and config.pooling != "first":
         raise ConfigError(f"A head of adapters reads the first token, but this model has pooling={config.pooling!r}.")
+    options = model.classifier.out.options if kind.own_head else _stock_options(config, head_type)
+    adapter_model = _adapter_model(model)
+    adapter_model.add_dlfa_head(
+        head_name, head_type=head_type, id2label=config.id2label, **options, **config.head.keywords()
+    )
+    head = adapter_model.heads[head_name]
+    head.load_state_dict(renamed(model.classifier.state_dict(), "out.", _inner(kind)))
+    _compare(model, adapter_model, head_name)
+    return adapter_model
+
+
+def _inner(kind: Kind) -> str:
+    """How the weights behind the fusion begin in a head of adapters."""
+    return "inner.out." if kind.own_head else "inner."
+
+
+def _classifier(head: DLFAHead, kind: Kind) -> dict[str, Any]:
+    """What `DLFAConfig` calls the options of a head behind the fusion."""
+    options = head.config
+    if kind.own_head:
+        return dict(head.inner.out.options)
+    return {
+        "classifier_layers": options["layers"],
+        "classifier_activation": options["activation_function"],
+        "classifier_bias": options.get("bias", True),
+        "classifier_dropout": head.inner[0].p,
+    }
+
+
+def _stock_options(config: DLFAConfig, head_type: str) -> dict[str, Any]:
+    """What a stock head of adapters calls the options of a classifier.
+
+    Raises:
+        ConfigError: If it cannot do without a bias.
+    """
     has_option = "bias" in inspect.signature(MODEL_HEAD_MAP[head_type]).parameters
     if not has_option and not config.classifier_bias:
         raise ConfigError(f"A {head_type} head of adapters has a bias, but this model has classifier_bias=False.")
-    adapter_model = _adapter_model(model)
-    bias = {"bias": config.classifier_bias} if has_option else {}
-    adapter_model.add_dlfa_head(
-        head_name,
-        head_type=head_type,
-        id2label=config.id2label,
-        layers=config.classifier_layers,
-        activation_function=config.classifier_activation,
-        dropout_prob=config.classifier_dropout,
-        **config.head.keywords(),
-        **bias,
-    )
-    head = adapter_model.heads[head_name]
-    head.load_state_dict(renamed(model.classifier.state_dict(), "out.", "inner."))
-    _compare(model, adapter_model, head_name)
-    return adapter_model
+    return {
+        "layers": config.classifier_layers,
+        "activation_function": config.classifier_activation,
+        "dropout_prob": config.classifier_dropout,
+        **({"bias": config.classifier_bias} if has_option else {}),
+    }
 
 
 def merge_adapters(model: Any) -> None:

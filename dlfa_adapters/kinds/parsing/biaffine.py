@@ -104,7 +104,7 @@ class Biaffine(OwnHead):
         heads = torch.cat((self.root.expand(len(words), 1, -1), words), 1)
         arcs = self._mlp(self.arc_dep, words, 1) @ self.arc_weight @ self._mlp(self.arc_head, heads).transpose(1, 2)
         rels = torch.einsum("bix,rxy->biry", self._mlp(self.rel_dep, words, 1), self.rel_weight)
-        rels = torch.einsum("bjry,biy->bijr", rels, self._mlp(self.rel_head, heads, 1))
+        rels = torch.einsum("biry,bjy->bijr", rels, self._mlp(self.rel_head, heads, 1))
         return arcs.masked_fill(~allowed_arcs(real), -torch.inf), rels
 
     def loss(self, scores: Scores, **labels: Tensor) -> Tensor:

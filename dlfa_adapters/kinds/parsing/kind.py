@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dlfa_adapters.data.readers.base import Notes
 from dlfa_adapters.data.readers.conllu import Tree
 from dlfa_adapters.kinds.base import Kind
+from dlfa_adapters.kinds.parsing.head import HeadOfParsing
 from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tasks.task import check_labels
@@ -40,7 +41,7 @@ class TaggedWords(NamedTuple):
     upos: tuple[str, ...]
 
 
-class Parsing(Kind):
+class Parsing(HeadOfParsing, Kind):
     """A head and a relation for each word."""
 
     name, metric = "parsing", "las"
@@ -49,8 +50,6 @@ class Parsing(Kind):
     item, of_words, unit, format = Tree, True, "sentences", "conllu"
     metrics_in_words = MappingProxyType({"las": "LAS"})
     label_a_unit, suffix = False, ".conllu"
-    plain_class = "DLFAForDependencyParsing"
-    head_types, label_inputs = ("biaffine",), ("labels_arcs", "labels_rels")
 
     def metrics_of(self, labels: Iterable[str]) -> tuple[str, ...]:
         """Attachment."""
