@@ -18,7 +18,7 @@ from dlfa_adapters.data.readers.columns import (
     write_wikiann,
     write_words,
 )
-from dlfa_adapters.data.readers.conllu import Tree, read_conllu, write_conllu
+from dlfa_adapters.data.readers.conllu import Tree, read_conllu, trees_of, with_arcs, write_conllu
 from dlfa_adapters.data.readers.containers import is_parquet
 from dlfa_adapters.data.readers.detect import DETECTORS, TAGGING_FORMATS, Detector, Found, detect_format, find_format
 from dlfa_adapters.data.readers.labelled_text import (
@@ -61,6 +61,8 @@ __all__ = [
     "read_words",
     "read_xnli",
     "register_reader",
+    "trees_of",
+    "with_arcs",
     "write_columns",
     "write_conllu",
     "write_wikiann",

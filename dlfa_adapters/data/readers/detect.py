@@ -12,6 +12,7 @@ from pathlib import Path
 
 from dlfa_adapters.data.readers.base import KindOfData, Notes
 from dlfa_adapters.data.readers.columns import has_prefixes
+from dlfa_adapters.data.readers.conllu import looks_like_conllu
 from dlfa_adapters.data.readers.containers import csv_cells, is_csv, is_json, is_parquet, json_rows, parquet_rows
 from dlfa_adapters.data.readers.labelled_text import LABEL_SPELLINGS, label_side, labels_beside
 from dlfa_adapters.data.readers.lines import bare_name
@@ -106,7 +107,7 @@ def _by_content(path: Path, lines: Sequence[str], known: bool) -> Found:
     """
     sample = [line for line in lines[:_SAMPLE] if not is_blank(line)]
     separator, width = find_shape(lines)
-    if _looks_like_conllu(sample):
+    if looks_like_conllu(sample):
         return Found("conllu")
     if bare_name(path).suffix == ".conllu":
         if not sample or width in (1, 10):
@@ -200,11 +201,6 @@ def _are_most(sample: Sequence[str], width: int) -> bool:
     """Whether most rows have the same number of columns, as running text has not."""
     rows = [line for line in sample if not line.startswith("#")]
     return 2 * sum(len(line.split()) == width for line in rows) > len(rows)
-
-
-def _looks_like_conllu(sample: Sequence[str]) -> bool:
-    rows = [line.split("\t") for line in sample if not line.startswith("#")]
-    return bool(rows) and len(rows[0]) == 10 and rows[0][0].split("-")[0] in ("1", "0.1")
 
 
 def _of_named_rows(path: Path, lines: Sequence[str]) -> str:
