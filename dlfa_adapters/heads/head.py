@@ -17,6 +17,7 @@ from dlfa_adapters.fusion.options import flat
 from dlfa_adapters.fusion.readout import first_real_token
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.heads.inner import inner_head, of_width, with_prompt
+from dlfa_adapters.heads.own import OwnInnerHead
 from dlfa_adapters.heads.schema import HEAD_TYPE, check_head_name
 from dlfa_adapters.kinds import kind_of_head
 from dlfa_adapters.kinds.loss import share_of_batch
@@ -127,6 +128,11 @@ class DLFAHead(PredictionHead):
     def honours_num_items(self) -> bool:
         """Whether the loss is a share of the accumulated batch, see `dlfa_adapters.kinds.loss`."""
         return self.kind is not None and self.kind.counts_items
+
+    @property
+    def behind(self) -> str:
+        """How the names of weights begin that stand behind fusion and LSTM; in a plain model it is `out.`."""
+        return "inner.out." if isinstance(self.inner, OwnInnerHead) else "inner."
 
     def get_label_names(self) -> list[str]:
         """The inputs that are labels."""

@@ -17,8 +17,8 @@ class KindOfHead(KindOfData):
     """What heads and models ask of a kind.
 
     Attributes:
-        pipeline: What Transformers calls the pipeline; "" for none.
-        auto_class: The class of Transformers that loads a model of this kind by name; "" for none.
+        pipeline: What the pipeline is called, one of Transformers or of `models.auto`; "" for none.
+        auto_class: The class that loads a model of this kind by name, likewise; "" for none.
         plain_class: The class of this library with a fusion on a plain encoder; "" for none.
         peft_task: What PEFT calls it.
         classifier_layers: Linear maps in the classifier of a plain model, as stock heads have them.

@@ -1,5 +1,6 @@
 """Layer fusion on plain Transformers classes: for PEFT, Trainer, pipelines, and any `AutoModel` encoder."""
 
+from dlfa_adapters.models.auto import AutoModelForDependencyParsing
 from dlfa_adapters.models.card import Card
 from dlfa_adapters.models.config import DLFAConfig
 from dlfa_adapters.models.lora import load_lora, lora_config, peft_modules_to_save, save_lora
@@ -9,6 +10,7 @@ from dlfa_adapters.models.pipeline import register_auto_classes
 from dlfa_adapters.models.task_models import DLFAForSequenceClassification, DLFAForTokenClassification
 
 __all__ = [
+    "AutoModelForDependencyParsing",
     "Card",
     "DLFAConfig",
     "DLFAForDependencyParsing",

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
-import transformers
 from torch import Tensor
 from transformers import AutoConfig, TextClassificationPipeline, TokenClassificationPipeline
 from transformers.models.auto import modeling_auto
@@ -18,6 +17,7 @@ from dlfa_adapters.data.pairs import check_pairs, encode_texts
 from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.data.words import split_words, word_offsets
 from dlfa_adapters.kinds import kind_named
+from dlfa_adapters.models.auto import auto_class, register_own_pipelines
 from dlfa_adapters.models.config import DLFAConfig
 from dlfa_adapters.models.lora import CLASSES
 
@@ -133,9 +133,10 @@ class TextPipeline(TextClassificationPipeline):
 
 
 def register_pipeline() -> None:
-    """Let `pipeline("token-classification", model=...)` and the one of texts build these classes for our models."""
+    """Let `pipeline("token-classification", model=...)` and the others build these classes for our models."""
     PIPELINE_REGISTRY.supported_tasks[TASK]["impl"] = WordPipeline
     PIPELINE_REGISTRY.supported_tasks[TEXT_TASK]["impl"] = TextPipeline
+    register_own_pipelines()
 
 
 def register_auto_classes() -> None:
@@ -145,10 +146,11 @@ def register_auto_classes() -> None:
     """
     AutoConfig.register(DLFAConfig.model_type, DLFAConfig, exist_ok=True)
     for name, cls in CLASSES.items():
-        if not (auto := kind_named(cls.kind).auto_class):
+        auto = auto_class(kind_named(cls.kind))
+        auto.register(DLFAConfig, cls, exist_ok=True)
+        if not auto.__module__.startswith("transformers."):
             continue
-        getattr(transformers, auto).register(DLFAConfig, cls, exist_ok=True)
         # Pipelines look for the class among these names, and log an error for one that was only registered.
-        words = re.findall("[A-Z][a-z]+", auto.removeprefix("Auto"))
+        words = re.findall("[A-Z][a-z]+", auto.__name__.removeprefix("Auto"))
         getattr(modeling_auto, "_".join([*words, "mapping", "names"]).upper())[DLFAConfig.model_type] = name
     register_pipeline()

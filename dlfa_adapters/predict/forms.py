@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
-import transformers
 from transformers import AutoConfig, AutoTokenizer, PretrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.models.auto import modeling_auto
 
@@ -17,6 +16,8 @@ from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelE
 from dlfa_adapters.ground.folders import draft_beside
 from dlfa_adapters.kinds.encoded import Predictor
 from dlfa_adapters.models import Card, merge_lora
+from dlfa_adapters.models.auto import auto_class
+from dlfa_adapters.models.card import write_card
 from dlfa_adapters.predict.load import PRECISIONS, check_new, check_precision, load_run, source_languages, takes_pairs
 from dlfa_adapters.runs import RUN_MODEL_TYPE, Run, read_run
 from dlfa_adapters.tasks import KINDS
@@ -73,7 +74,7 @@ def cast(model: Any, dtype: torch.dtype) -> None:
 
 
 def plain_model(run: str | Path | Run, loaded: Predictor | None = None) -> tuple[Any, Any]:
-    """Load a run as a `DLFAForTokenClassification` or `DLFAForSequenceClassification`, a LoRA merged into the encoder.
+    """Load a run as a plain model, such as a `DLFAForTokenClassification`, a LoRA merged into the encoder.
 
     Args:
         run: A run folder.
@@ -125,7 +126,8 @@ def convert_run(run: str | Path | Run, out: str | Path) -> Path:
     check_new(out)
     model, tokenizer = plain_model(run)
     with draft_beside(out) as draft:
-        model.save_pretrained(draft, card=_card(run))
+        model.save_pretrained(draft)
+        write_card(model, _card(run), draft, out.name)
         tokenizer.save_pretrained(draft)
         if not out.exists():
             draft.rename(out)
@@ -223,7 +225,6 @@ def register_runs() -> None:
     """Let the Auto classes load run folders; a second time changes nothing."""
     AutoConfig.register(RunConfig.model_type, RunConfig, exist_ok=True)
     for kind in (kind for kind in KINDS.values() if kind.auto_class):
-        auto = getattr(transformers, kind.auto_class)
         model = type(kind.auto_class.replace("AutoModel", "Run"), (_RunModel,), {"kind": kind.name})
-        auto.register(RunConfig, model, exist_ok=True)
+        auto_class(kind).register(RunConfig, model, exist_ok=True)
     AutoTokenizer.register(RunConfig, fast_tokenizer_class=RunTokenizer, exist_ok=True)

@@ -58,7 +58,7 @@ def to_plain(model: Any, head_name: str) -> DLFAPreTrainedModel:
     )
     cls = CLASSES[kind.plain_class]
     plain: DLFAPreTrainedModel = cls._around(config, plain_encoder(model))
-    plain.classifier.load_state_dict(renamed(head.state_dict(), _inner(kind), "out."))
+    plain.classifier.load_state_dict(renamed(head.state_dict(), head.behind, "out."))
     _compare(plain, model, head_name)
     return plain
 
@@ -89,14 +89,9 @@ def to_adapters(model: DLFAPreTrainedModel, head_name: str) -> Any:
         head_name, head_type=head_type, id2label=config.id2label, **options, **config.head.keywords()
     )
     head = adapter_model.heads[head_name]
-    head.load_state_dict(renamed(model.classifier.state_dict(), "out.", _inner(kind)))
+    head.load_state_dict(renamed(model.classifier.state_dict(), "out.", head.behind))
     _compare(model, adapter_model, head_name)
     return adapter_model
-
-
-def _inner(kind: Kind) -> str:
-    """How the weights behind the fusion begin in a head of adapters."""
-    return "inner.out." if kind.own_head else "inner."
 
 
 def _classifier(head: DLFAHead, kind: Kind) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def _save_peft(model: Any, head: Any, folder: Path) -> None:
 
     trained = base_of(model).classifier
     trained = getattr(trained, "modules_to_save", {"default": trained})["default"]
-    head.load_state_dict(renamed(trained.state_dict(), "out.", "inner."))
+    head.load_state_dict(renamed(trained.state_dict(), "out.", head.behind))
     save_lora(model, folder)
 
 

@@ -145,6 +145,7 @@ def test_convert(runs, tmp_path):
     assert f"pipeline('token-classification', model='{out}')" in done.stdout
     assert {"config.json", "model.safetensors", "tokenizer.json", "README.md"} <= {path.name for path in out.iterdir()}
     assert "span_f1_lenient (dev)" in (out / "README.md").read_text("utf-8")
+    assert "\n# tagger\n" in (out / "README.md").read_text("utf-8")  # and not what it was called as a draft
     assert "seed 0, 120 steps." in (out / "README.md").read_text("utf-8")
     assert "_name_or_path" not in json.loads((out / "config.json").read_text("utf-8"))["encoder_config"]  # a place here
     found = pipeline("ner", model=str(out), aggregation_strategy="simple")(TEXTS)

@@ -13,12 +13,17 @@ if TYPE_CHECKING:
 class HeadOfParsing(KindOfHead):
     """The part of the kind that has to do with heads and models."""
 
-    plain_class = "DLFAForDependencyParsing"
+    pipeline, peft_task = "dependency-parsing", "TOKEN_CLS"  # with which PEFT trains and saves the whole classifier
+    auto_class, plain_class = "AutoModelForDependencyParsing", "DLFAForDependencyParsing"
     head_types = ("biaffine",)
     own_heads = MappingProxyType({"biaffine": BiaffineOptions})
     head_inputs = ("word_ids", "word_mask", "upos_ids")
     plain_heads = MappingProxyType({"biaffine": None})
     label_inputs = ("labels_arcs", "labels_rels")
+
+    def usage(self, name: str) -> str:
+        """See `Kind`."""
+        return f'parser = pipeline("{self.pipeline}", model="{name}")'
 
     def make_head(self, head_type: str, width: int, num_labels: int, options: Any) -> "Biaffine":
         """See `biaffine.Biaffine`."""
