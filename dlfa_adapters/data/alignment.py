@@ -140,7 +140,7 @@ def align_words(
     texts = [[prefix + clean(word) if word else "" for word in row] for row in rows]
     encodings = backend.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
     unk = stand_in(tokenizer)
-    special = _special_ids(tokenizer) - {unk}
+    special = special_ids(tokenizer) - {unk}
     aligned: dict[str, WordPieces] = {}
     for row, encoding in zip(rows, encodings, strict=True):
         pieces: list[list[int]] = [[] for _ in row]
@@ -202,7 +202,7 @@ def ids_of_texts(tokenizer: "PreTrainedTokenizerFast", encodings: Iterable[Any])
         tokenizer: A fast tokenizer.
         encodings: What its Rust tokenizer made of the texts, with the special tokens that belong around them.
     """
-    special, texts = _special_ids(tokenizer), []
+    special, texts = special_ids(tokenizer), []
     for encoding in encodings:
         ids = list(encoding.ids) or [stand_in(tokenizer)]
         if not special.isdisjoint(ids):
@@ -213,7 +213,10 @@ def ids_of_texts(tokenizer: "PreTrainedTokenizerFast", encodings: Iterable[Any])
     return texts
 
 
-def _special_ids(tokenizer: "PreTrainedTokenizerFast") -> frozenset[int]:
-    """Ids that tell the encoder where a text begins, ends, is padded or masked; no word is one of them."""
+def special_ids(tokenizer: "PreTrainedTokenizerFast") -> frozenset[int]:
+    """Ids that tell the encoder where a text begins, ends, is padded or masked.
+
+    What this library encodes has none of them in the place of a piece of text: UNK is not among them.
+    """
     names = ("cls", "sep", "bos", "eos", "pad", "mask")
     return frozenset({getattr(tokenizer, f"{name}_token_id") for name in names} - {None})

@@ -33,8 +33,10 @@ REASONS = {
     "no_gold_label": "pairs without an agreed label",
     "no_words": "sentences without words",
     "other_language": "items in languages that were not asked for",
+    "pieces_cut_off": "pieces of pairs that are too long",
     "placeholder": "placeholder pairs",
     "text_without_label": "texts without a label",
+    "word_cut_off": "words whose end was cut off",
 }
 """What is left out, in words."""
 

@@ -16,23 +16,38 @@ _EMBEDDINGS = ("embeddings", "embeddings_project", "encoder.rel_embeddings", "en
 """Below the first block; DeBERTa's relative positions and their norm too, which every block reads."""
 
 
+def encoder_of(model: Any) -> Any:
+    """The bare encoder in a model of adapters, of Transformers or of this library, in PEFT's wrapper or without one."""
+    return (model.get_base_model() if hasattr(model, "get_base_model") else model).base_model
+
+
 def blocks_of(model: Any) -> "list[nn.Module]":
     """The blocks of an encoder, block k at index k - 1.
 
     Args:
-        model: A model of adapters.
+        model: A model of adapters or of Transformers; see `encoder_of`.
 
     Raises:
         ConfigError: If blocks share their weights (ALBERT), so that there is no block by itself.
     """
-    encoder = model.base_model
-    blocks = [block for _, block in encoder.iter_layers()]
+    encoder = encoder_of(model)
+    blocks = _blocks(encoder)
     if len(blocks) != encoder.config.num_hidden_layers:
         raise ConfigError(
             f"The {encoder.config.num_hidden_layers} blocks of {encoder.config.model_type} share {len(blocks)} sets of "
             "weights, so none can be frozen or left out by itself; type --tuning full, lora or bottleneck for all."
         )
     return blocks
+
+
+def _blocks(encoder: Any) -> "list[nn.Module]":
+    """The blocks, as adapters lists them, or the first list of as many modules as there are blocks."""
+    from torch import nn
+
+    if hasattr(encoder, "iter_layers"):
+        return [block for _, block in encoder.iter_layers()]
+    lists = (module for module in encoder.modules() if isinstance(module, nn.ModuleList))
+    return list(next((each for each in lists if len(each) == encoder.config.num_hidden_layers), ()))
 
 
 def embeddings_of(model: Any) -> "Iterator[nn.Module]":
@@ -106,13 +121,75 @@ def fingerprint_of_adapters(model: Any) -> str:
     return f"{_hash(model, lambda name: any(part in name for part in _ADDED))} {'' if callable(active) else active}"
 
 
+def layer_fingerprints(model: Any) -> list[str]:
+    """The same for the states of each layer 0..L: of the weights that they depend on, and no others.
+
+    So a state below blocks that learnt is known to be what it was. Behind a `+` stands the hash of the active adapters,
+    LoRA or PEFT's, as far as they lie below.
+
+    Args:
+        model: See `encoder_of`.
+    """
+    encoder, active = encoder_of(model), _active_adapters(model)
+    depth, numbers = encoder.config.num_hidden_layers, _block_numbers(encoder)
+    own, added = hashlib.sha256(), hashlib.sha256()
+    by_layer: list[list[tuple[str, Any]]] = [[] for _ in range(depth + 1)]
+    for name, weight in sorted(encoder.named_parameters()):
+        if not any(part in name for part in ("pooler", "prompt_tuning.base")):
+            by_layer[numbers(name)].append((name, weight))
+    fingerprints, has_added = [], False
+    for weights in by_layer:
+        for name, weight in weights:
+            if not any(part in name for part in _ADDED):
+                _add(own, name.replace(".base_layer.", "."), weight)
+            elif active is None or any(f".{each}." in name for each in active):
+                _add(added, name, weight)
+                has_added = True
+        fingerprints.append(own.hexdigest()[:16] + (f"+{added.hexdigest()[:16]}" if has_added else ""))
+    return fingerprints
+
+
+def _active_adapters(model: Any) -> set[str] | None:
+    """Names of the adapters that are active in a model of adapters; None elsewhere, where all are (PEFT)."""
+    active: Any = getattr(model, "active_adapters", None)
+    if callable(active) or hasattr(model, "get_base_model"):
+        return None
+    return set(active.flatten()) if hasattr(active, "flatten") else set()
+
+
+def _block_numbers(encoder: Any) -> Callable[[str], int]:
+    """A function of the name of a parameter: its block; 0 for what is read before the blocks, L for what comes after.
+
+    Of blocks that share their weights all are 0.
+    """
+    blocks, depth = _blocks(encoder), encoder.config.num_hidden_layers
+    if len(blocks) != depth:
+        return lambda name: 0
+    numbers = {id(block): number for number, block in enumerate(blocks, 1)}
+    names = {f"{name}.": numbers[id(module)] for name, module in encoder.named_modules() if id(module) in numbers}
+    order = [name for name, _ in encoder.named_parameters()]
+    first = next(i for i, name in enumerate(order) if name.startswith(tuple(names)))
+    before = set(order[:first])
+
+    def number(name: str) -> int:
+        inside = [k for start, k in names.items() if name.startswith(start)]
+        is_read_first = name in before or name.startswith(_EMBEDDINGS) or any(part in name for part in _ADDED)
+        return inside[0] if inside else 0 if is_read_first else depth
+
+    return number
+
+
 def _hash(model: Any, belongs: Callable[[str], bool]) -> str:
     digest = hashlib.sha256()
     for name, weight in sorted(model.base_model.named_parameters()):
         if belongs(name):
-            values = weight.detach().flatten()[:64].float().cpu().numpy()
-            digest.update(f"{name} {tuple(weight.shape)}".encode() + values.tobytes())
+            _add(digest, name, weight)
     return digest.hexdigest()[:16]
+
+
+def _add(digest: Any, name: str, weight: Any) -> None:
+    values = weight.detach().flatten()[:64].float().cpu().numpy()
+    digest.update(f"{name} {tuple(weight.shape)}".encode() + values.tobytes())
 
 
 def check_encoder(head_name: str, saved: dict[str, Any], config: Any) -> None:

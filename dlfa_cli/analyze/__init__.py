@@ -3,6 +3,7 @@
 import typer
 
 from dlfa_cli.analyze.cosine import cosine
+from dlfa_cli.analyze.means import means
 from dlfa_cli.analyze.sentences import sentences
 from dlfa_cli.options import Command, CommandGroup
 
@@ -14,5 +15,5 @@ def _group() -> None:
     """Look inside an encoder or a run. Example: `dlfa analyze cosine runs/ner-demo --parallel en-sw.tsv`."""
 
 
-for _command in (cosine, sentences):
+for _command in (cosine, means, sentences):
     analyze_app.command(cls=Command)(_command)

@@ -9,7 +9,8 @@ not touched.
 import gzip
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from dlfa_adapters.data.readers.base import Notes
@@ -68,6 +69,36 @@ def decode_lines(data: bytes, name: str, notes: Notes) -> list[str]:
     if _MARK in text:
         _cut_marks(lines, notes)
     return lines
+
+
+def iter_lines(path: str | Path, notes: Notes) -> Iterator[str]:
+    """The lines of a file one after the other, for text that is larger than the memory; see `read_lines`.
+
+    Raises:
+        DataError: The path is missing, a folder, unreadable, or not UTF-8.
+    """
+    path = Path(path)
+    if path.is_dir():
+        _bytes(path)  # which says what to type
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == _GZIP
+        with gzip.open(path) if packed else path.open("rb") as file:
+            first, second = file.readline(), file.readline()
+            if not second:  # all there is; its lines may end in CR
+                yield from decode_lines(first, str(path), notes)
+                return
+            yield decode_text(first, str(path), notes).removesuffix("\n").removesuffix("\r")
+            for number, line in enumerate(chain([second], file), 2):
+                try:
+                    text = line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+                except UnicodeDecodeError as error:
+                    raise DataError(f"{path}, line {number}: {_not_utf8(line, error)}") from None
+                yield text[1:] if _has_mark(text) else text
+    except FileNotFoundError:
+        raise DataError(f"{path}: expected a file, but there is none of this name") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
 
 
 def decode_text(data: bytes, name: str, notes: Notes) -> str:
@@ -166,11 +197,12 @@ def _report_bad_bytes(data: bytes, notes: Notes) -> str:
         try:
             line.decode("utf-8")
         except UnicodeDecodeError as error:
-            byte = f"0x{line[error.start]:02X}"
-            notes.error(
-                number,
-                "encoding",
-                f"expected UTF-8, but got byte {byte} at position {error.start + 1}; "
-                "convert the file first, e.g. with: iconv -f CP1252 -t UTF-8",
-            )
+            notes.error(number, "encoding", _not_utf8(line, error))
     return data.decode("utf-8", errors="replace")
+
+
+def _not_utf8(line: bytes, error: UnicodeDecodeError) -> str:
+    return (
+        f"expected UTF-8, but got byte 0x{line[error.start]:02X} at position {error.start + 1}; "
+        "convert the file first, e.g. with: iconv -f CP1252 -t UTF-8"
+    )
