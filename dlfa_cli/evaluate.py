@@ -66,12 +66,12 @@ def evaluate(
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import loading, print_lines, progress_bars, show_tables, typed
 
-    task_of(read := read_run(run))
+    own = task_of(read := read_run(run))
     given: dict[str, Any] = {
         "task": task, "split": split, "languages": language_list(languages), "limit": limit,
         "format": format, "word_column": word_column, "tag_column": tag_column,
     }  # fmt: skip
-    _check_data(data, given)
+    _check_data(data, given, own.name)
     check_precision(precision)
     adapters = adapters_by_language(language_adapter or [])
     folder = out
@@ -161,14 +161,13 @@ def compare(
         raise ConfigError("A saved evaluation has its data with it: leave --data out, or give two run folders.")
     _check_markdown(markdown)
     runs = [] if data is None else [read_run(folder) for folder in folders]
-    for run in runs:
-        task_of(run)
+    tasks = [task_of(run) for run in runs]
     given: dict[str, Any] = {
         "task": task, "split": split, "languages": language_list(languages), "limit": limit,
         "format": format, "word_column": word_column, "tag_column": tag_column,
     }  # fmt: skip
     if data is not None:
-        _check_data(data, given)
+        _check_data(data, given, tasks[0].name)
     with loading() as screen:
         from dlfa_adapters.ground.files import write_text
         from dlfa_adapters.predict.run import predict_run
@@ -224,12 +223,13 @@ def report(
     typer.echo(file)
 
 
-def _check_data(data: str, given: dict[str, Any]) -> None:
-    """Refuse data that cannot be read as was typed."""
-    from dlfa_adapters.data.places import Reading, check_source
+def _check_data(data: str, given: dict[str, Any], own: str) -> None:
+    """Refuse data that cannot be read as was typed; `own` is the run's task."""
+    from dlfa_adapters.data.places import Reading, check_languages, check_source
 
     Reading(given["format"], given["word_column"], given["tag_column"]).check([data])
     check_source(data, given["split"], given["format"])
+    check_languages(data, given["task"] or own, given["split"], given["languages"])
 
 
 def _check_markdown(path: Path | None) -> None:

@@ -17,7 +17,7 @@ from dlfa_adapters.tasks import KINDS, Task
 
 logger = logging.getLogger(__name__)
 
-TOLD = frozenset(("files", "slip", "notation", "no_spans"))
+TOLD = frozenset(("files", "slip", "notation", "no_spans", "one_sentence"))
 """Kinds of problems that stand in every result; an error in reading would have ended it."""
 REASONS = {
     "bad_row": "rows that break the format",

@@ -9,7 +9,7 @@
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,6 +136,27 @@ def find_files(folder: Path, task: str | None, split: str, languages: Iterable[s
         there = ", ".join(by_language)
         raise DataError(f"{root}: expected a {split} file for {', '.join(missing)}, but there are files for {there}")
     return [file for language in wanted for file in by_language[language]]
+
+
+def check_language_of_name(path: Path, languages: Sequence[str]) -> None:
+    """Refuse another language for a file than the one that name or folder tell beside the split.
+
+    Only codes of two letters are compared: others may be the same language (`swh_Latn`, `sw`).
+
+    Args:
+        path: A file whose items tell no language.
+        languages: What was asked for.
+
+    Raises:
+        DataError: If so.
+    """
+    told, split = describe(path)
+    if split is None or len(told) > 2 or told in languages or any(len(language) > 2 for language in languages):
+        return
+    raise DataError(
+        f"{path}: expected a file in {', '.join(languages)}, but its name says {told}; leave the language out, or "
+        "rename the file"
+    )
 
 
 def other_files(folder: Path, task: str | None) -> list[str]:

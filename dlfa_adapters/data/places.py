@@ -1,11 +1,12 @@
 """Options of data and encoders: where they are, looked at before anything is loaded, and how files are read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from dlfa_adapters.data.layout import find_files
 from dlfa_adapters.data.readers import READERS
 from dlfa_adapters.data.readers.roles import Column
 from dlfa_adapters.ground.errors import ConfigError, DataError
@@ -42,6 +43,37 @@ def check_source(source: str | Path | Iterable[Any], split: str = "test", format
         raise DataError("expected a file, a folder, samples:NAME or hub:NAME, but the source is empty")
     if kind not in ("samples", "hub"):
         check_there(source)
+
+
+def check_languages(source: str | Path, task: str, split: str, languages: Sequence[str] | None) -> None:
+    """Refuse languages that a source has not, as far as names of files tell.
+
+    Args:
+        source: As for `check_source`, which has been called.
+        task: Name of the task, which chooses the folder in XTREME's layout.
+        split: `train`, `dev` or `test`.
+        languages: Languages wanted; None: all there are.
+
+    Raises:
+        DataError: There is no data of the split, or not in one of them; the text lists those there are.
+    """
+    if languages is None or str(source).startswith("hub:"):
+        return
+    if str(source).startswith("samples:"):
+        check_samples(str(source).removeprefix("samples:"), split, languages)
+    elif Path(source).is_dir():
+        find_files(Path(source), task, split, languages)
+
+
+def check_samples(name: str, split: str, languages: Sequence[str]) -> None:
+    """Refuse languages that a sample corpus has not.
+
+    Raises:
+        DataError: If so.
+    """
+    there = sample_files(name, split)
+    if missing := [language for language in languages if language not in there]:
+        raise DataError(f"samples:{name} has {split} data for {', '.join(there)}, but not for {', '.join(missing)}")
 
 
 def each_place(source: Any) -> list[Any]:

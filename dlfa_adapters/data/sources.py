@@ -20,8 +20,14 @@ import datasets
 from dlfa_adapters.data.assemble import Loaded, Taken, assemble
 from dlfa_adapters.data.hub import load_hub
 from dlfa_adapters.data.iterables import items_from
-from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE, describe, find_files, other_files
-from dlfa_adapters.data.places import SAMPLES, Reading, check_source, sample_files
+from dlfa_adapters.data.layout import (
+    UNKNOWN_LANGUAGE,
+    check_language_of_name,
+    describe,
+    find_files,
+    other_files,
+)
+from dlfa_adapters.data.places import SAMPLES, Reading, check_samples, check_source, sample_files
 from dlfa_adapters.data.readers import Notes, Problem, Read, Sentence, read_file
 from dlfa_adapters.data.readers.oddities import name_odd_labels
 from dlfa_adapters.data.readers.rows import finish_tagging
@@ -87,7 +93,9 @@ def load_source(
     """
     check_source(source, split, format)
     known = get_task(task) if isinstance(task, str) else task
-    wanted = [languages] if isinstance(languages, str) else None if languages is None else list(languages)
+    if isinstance(languages, str):
+        languages = [languages]
+    wanted = None if languages is None else list(dict.fromkeys(languages))
     notes = Notes(source if isinstance(source, str | Path) else "the given items", strict=True)
     taken = Taken()
     Reading.taken_from({"format": format, **options}).check([source])
@@ -130,6 +138,8 @@ def _files(
             yield file.language, read_one(file.path)
         return
     read = read_one(path)
+    if languages is not None and not any(item.language for item in read.items):
+        check_language_of_name(path, languages)
     language = describe(path)[0] if languages is None else _one_language(languages)
     if len(languages or ()) > 1 and not any(item.language for item in read.items):
         given = ", ".join(languages or ())
@@ -169,8 +179,7 @@ def _wanted(by_language: dict[str, list[Any]], languages: list[str] | None, note
 def _samples(name: str, split: str, languages: list[str] | None, notes: Notes) -> dict[str, list[Any]]:
     there = sample_files(name, split)
     wanted = list(there) if languages is None else languages
-    if missing := [language for language in wanted if language not in there]:
-        raise DataError(f"samples:{name} has {split} data for {', '.join(there)}, but not for {', '.join(missing)}")
+    check_samples(name, split, wanted)
     out = {}
     for language in wanted:
         read = read_file(there[language], SAMPLES[name])

@@ -5,11 +5,11 @@ Here stands what can be asked of a sweep, and what is wrong with it before a mod
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlfa_adapters.data.places import check_source
+from dlfa_adapters.data.places import check_languages, check_source
 from dlfa_adapters.ground.environment import check_matplotlib, lazily
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.folders import check_writable
@@ -51,6 +51,7 @@ def check_sweep(
     *,
     target_data: Any = None,
     split: str = "test",
+    languages: Sequence[str] | None = None,
     extra: Iterable[str] = (),
     seeds: int = 3,
     limit: int | None = None,
@@ -70,10 +71,12 @@ def check_sweep(
         check_matplotlib()
     if limit is not None and limit < 1:
         raise ConfigError(f"expected a limit of at least 1, got {limit}.")
-    for name in ("languages", "layers", "restart", "at_once", "plots", "state_budget"):
+    for name in ("layers", "restart", "at_once", "plots", "state_budget"):
         options.pop(name, None)
     check_options(task, check=check_swept, **options)
     check_source("samples:ner" if target_data is None else target_data, split)
+    if isinstance(target_data, str | Path):
+        check_languages(target_data, task, split, languages)
     check_sweep_place(Path(out or f"runs/{task}-sweep"))
 
 

@@ -82,6 +82,7 @@ CASES = [  # what is typed, and what is said
     ("sweep ner --train none.tsv", "none.tsv: expected a file"),
     ("sweep ner --data none", "none: expected a file or a folder"),
     ("sweep ner --split x", "expected the split train, dev or test"),
+    ("sweep ner --data folder --languages xx", "expected a test file for xx, but there are files for de, en"),
     ("sweep ner --layers x", "expected layers such as 4-9"),
     ("sweep ner --with x", "expected gates, branches"),
     ("sweep ner --seeds 0", "expected at least one seed"),
@@ -117,6 +118,10 @@ CASES = [  # what is typed, and what is said
     ("evaluate RUN --data samples:x", "expected samples:ner"),
     ("evaluate RUN --data samples:ner --split x", "expected the split"),
     ("evaluate RUN --data good.tsv --format x", "expected a format among"),
+    ("evaluate RUN --data samples:ner --languages de,xx", "has test data for ar, de, el,"),
+    ("evaluate RUN --data samples:ner --languages de,xx", "but not for xx"),
+    ("evaluate RUN --data folder -l xx,de", "folder: expected a test file for xx, but there are files for de, en"),
+    ("evaluate RUN --data folder --split dev -l de", "expected files of the split 'dev', but there are only test"),
     ("evaluate RUN --data samples:ner --precision x", "precision must be one of"),
     ("evaluate RUN --data samples:ner --language-adapter x", "expects LANGUAGE=FOLDER"),
     ("evaluate RUN --data samples:ner --language-adapter de=x", "not over a language adapter"),
@@ -127,6 +132,7 @@ CASES = [  # what is typed, and what is said
     ("compare RUN none --data samples:ner", "There is no run folder none"),
     ("compare RUN RUN --data none.tsv", "none.tsv: expected a file"),
     ("compare RUN RUN --data samples:ner --split x", "expected the split"),
+    ("compare RUN RUN --data folder -l xx", "folder: expected a test file for xx, but there are files for de, en"),
     ("convert none out", "There is no run folder none"),
     ("convert RUN taken", "taken exists and is not an empty folder"),
     ("export none x.onnx", "There is no run folder none"),
@@ -153,6 +159,9 @@ def told(tmp_path_factory):
     folder = tmp_path_factory.mktemp("refusals")
     (folder / "good.tsv").write_text("Anna\tB-PER\nmet\tO\n\nBob\tB-PER\n\n", "utf-8")
     (folder / "pairs.tsv").write_text("a\tb\nc\td\n", "utf-8")
+    (folder / "folder").mkdir()
+    for language in ("de", "en"):
+        (folder / "folder" / f"test-{language}.tsv").write_text("Anna\tB-PER\nmet\tO\n\n", "utf-8")
     for name in ("taken", "busy.training"):
         (folder / name).mkdir()
         (folder / name / "mine.txt").write_text("precious", "utf-8")

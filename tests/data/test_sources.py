@@ -72,6 +72,22 @@ def test_xtreme_withholds_the_labels_of_tests(xtreme):
         load_data(xtreme, task="ner", split="test")
 
 
+def test_a_language_that_is_named_twice_is_read_once(xtreme, tmp_path):
+    assert load_data(xtreme, task="ner", split="dev", languages=["de", "sw", "de"])["language"][:] == ["de", "sw"]
+
+
+def test_a_file_is_in_the_language_that_its_name_says(tmp_path):
+    rows = "Bonn\tB-LOC\nam\tO\n\n"
+    for name in ("test-de.tsv", "de/test.tsv", "de_pud-ud-test.tsv"):
+        path = put(tmp_path, name, rows)
+        with pytest.raises(DataError, match=f"{name}: expected a file in xx, but its name says de; leave the language"):
+            load_data(path, languages=["xx"])
+        for languages in (None, "de", "deu", "deu_Latn"):
+            assert load_data(path, languages=languages)["language"][:] == [languages or "de"]
+    for name in ("test.tsv", "mine-it.tsv", "deu_Latn/test.tsv"):  # nothing said, or not for certain
+        assert load_data(put(tmp_path, name, rows), languages=["sw"])["language"][:] == ["sw"]
+
+
 def test_missing_languages_and_splits_are_named(xtreme):
     with pytest.raises(DataError, match="expected a dev file for fi, yo, but there are files for de, en, sw"):
         load_data(xtreme, task="ner", split="dev", languages=["en", "fi", "yo"])

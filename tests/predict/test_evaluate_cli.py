@@ -150,11 +150,14 @@ def test_save_puts_it_beside_the_run(run, data, dlfa):
     shutil.rmtree(folder.parent)
 
 
-def test_languages_and_format(run, data, dlfa):
-    found = json.loads(dlfa("evaluate", run, "-d", data, "-l", "sw", "-f", "columns", "--json"))
+def test_languages_and_format(run, data, dlfa, refuse):
+    mine = data.rename(data.with_name("mine.tsv"))
+    found = json.loads(dlfa("evaluate", run, "-d", mine, "-l", "sw", "-f", "columns", "--json"))
     assert [row["language"] for row in found["languages"]] == ["sw"]
     found = json.loads(dlfa("evaluate", run, "-d", "samples:ner", "-l", " sw, de ", "--limit", "2", "--json"))
     assert [(row["language"], row["items"]) for row in found["languages"]] == [("sw", 2), ("de", 2)]
+    named = mine.rename(mine.with_name("test-de.tsv"))
+    assert "expected a file in sw, but its name says de" in refuse("evaluate", run, "-d", named, "-l", "sw")
 
 
 def test_labels_that_the_run_does_not_have_are_named_once(run, data, dlfa, caplog):

@@ -30,7 +30,7 @@ from dlfa_adapters.data.readers.labelled_text import (
     read_xnli,
 )
 from dlfa_adapters.data.readers.lines import read_lines
-from dlfa_adapters.data.readers.oddities import name_odd_labels
+from dlfa_adapters.data.readers.oddities import name_missing_blank_lines, name_odd_labels
 from dlfa_adapters.data.readers.spans import read_spans, read_tokens
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.tasks import Task
@@ -108,7 +108,13 @@ def read_file(
     read = reader(path, strict=strict, **options)
     read.why = chosen.why
     name_odd_labels(read)
+    if chosen.format in _IN_ROWS:
+        name_missing_blank_lines(read)
     return read
+
+
+_IN_ROWS = ("columns", "wikiann", "words")
+"""Formats in which blank lines stand between sentences, and nothing else tells them."""
 
 
 READERS: dict[str, Callable[..., Read[Any]]] = {

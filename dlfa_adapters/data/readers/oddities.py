@@ -5,6 +5,7 @@ slips of labels by name, since every command that reads them says so.
 """
 
 import re
+import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 from dlfa_adapters.data.readers.base import Example, Notes, Problem, Read, Sentence, shown
 from dlfa_adapters.data.readers.iob import orphans
 from dlfa_adapters.tasks import lookalikes
+from dlfa_adapters.tasks.misspelt import misspelt
 from dlfa_adapters.tasks.span_tags import find_span_tags, how_it_differs, span_hint
 
 LONG_SENTENCE = 250  # words; more than any encoder of 512 pieces takes in most languages
@@ -144,11 +146,16 @@ def name_odd_labels(read: Read[Any]) -> None:
     slips: dict[str, str | None] = dict(lookalikes({label: n for label, n in counts.items() if label.strip()}))
     if spans is not None:
         slips |= spans.slips
+    typed = misspelt(counts, spans) if spans is not None or not tagging else {}
+    slips = {**typed, **slips}
     for label, like in list(slips.items())[:_MOST_NAMED]:
         lines = places[label]
         if spans is not None and label in spans.slips:
             means = " is no tag of a span" if like is None else f" looks like {shown(like)} ({_differs(label, like)})"
             means += "; it stays as it is, is not learnt and counts as an error"
+        elif like is not None and label in typed:
+            often = f"{counts[like]:,} {unit}s" if like in counts else "of a frequent type"
+            means = f" looks like {shown(like)} ({often}) with a typing error; correct the file if it is one"
         else:
             means = f" looks like {shown(str(like))} ({_differs(label, str(like))}); it stays as it is"
         notes.warn(max(lines[0], 0) or None, "slip", f"the label {shown(label)} ({_where(lines, unit)}){means}")
@@ -157,6 +164,30 @@ def name_odd_labels(read: Read[Any]) -> None:
         notes.warn(None, "slip", f"{len(more)} more labels that look like slips, of {number} {unit}s")
     if tagging and spans is None and (hint := span_hint(counts)) is not None:
         notes.warn(None, "no_spans", hint)
+
+
+_LONG_FOR_ONE = 50  # words of a sentence that is the only one of its file
+
+
+def name_missing_blank_lines(read: Read[Any]) -> None:
+    """Add a warning where the words of a file are one sentence, or sentences are so long that blank lines must lack.
+
+    Args:
+        read: What a reader of rows with blank lines between sentences gave back.
+    """
+    words = [word for item in read.items for word in item.words]
+    mean = len(words) / max(1, len(read.items))
+    if mean <= (_LONG_FOR_ONE if len(read.items) == 1 else LONG_SENTENCE):
+        return
+    what = f"is one sentence of {len(words):,} words" if len(read.items) == 1 else f"has sentences of {mean:.0f} words"
+    how = ""
+    if "." in words and read.format in ("columns", "words"):
+        separator, column = ("-F '\\t' " if read.separator == "\t" else ""), (read.word_column or 0) + 1
+        command = f"""awk {separator}'{{print}} ${column} == "." {{print ""}}' {shlex.quote(str(read.path))}"""
+        how = f", e.g. behind every full stop: {command} > NEW"
+    Notes(read.path, strict=False, problems=read.problems).warn(
+        None, "one_sentence", f"the whole file {what}; if there are more, put an empty line behind each{how}"
+    )
 
 
 def _labels(item: Any) -> Iterator[tuple[str, int]]:
