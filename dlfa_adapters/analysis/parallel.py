@@ -121,7 +121,8 @@ def similarities(first: Tensor, second: Tensor) -> Tensor:
 
     The mean of `cosine` is that of Chen et al. 2022, arXiv 2205.08497, Table VI. All states of a layer may lie in a
     narrow cone (Ethayarajh 2019, "How Contextual are Contextualized Word Representations?", arXiv 1909.00512), where
-    any two sentences have a high cosine; hence `others`, over all pairs that are no translations. The share of nearest
+    any two sentences have a high cosine; hence `others`, over all pairs that are no translations, and `centred`, the
+    cosine without what all sentences of a language have in common, the mean of its side. The share of nearest
     translations is how Artetxe and Schwenk 2019, arXiv 1812.10464, score Tatoeba.
 
     Args:
@@ -138,11 +139,12 @@ def similarities(first: Tensor, second: Tensor) -> Tensor:
         raise DataError(
             f"expected two or more sentences, each with its translation; got {len(first)} and {len(second)}"
         )
+    centred = torch.nn.functional.cosine_similarity(first - first.mean(0), second - second.mean(0), dim=1)
     first, second = (torch.nn.functional.normalize(side, dim=1) for side in (first, second))
     own, others, forward = _towards(first, second)
     _, others_back, backward = _towards(second, first)
     others = (others + others_back) / 2
-    return torch.stack([own, others, own - others, forward, backward, (forward + backward) / 2], dim=1)
+    return torch.stack([own, others, own - others, centred, forward, backward, (forward + backward) / 2], dim=1)
 
 
 def _towards(first: Tensor, second: Tensor) -> Tensor:

@@ -19,10 +19,11 @@ from dlfa_adapters.scores.show import INTERVAL, TextTable, percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MEASURES = ("cosine", "others", "gap", "forward", "backward", "retrieval")
+MEASURES = ("cosine", "others", "gap", "centred", "forward", "backward", "retrieval")
 """`cosine`: of sentence and translation; `others`: of a sentence and the translations of the other sentences; `gap`:
-the first minus the second; `forward`: whether the nearest translation of a sentence is its own; `backward`: the same
-from the translations; `retrieval`: the mean of the two."""
+the first minus the second; `centred`: the first again, when the mean of all sentences of each side has been taken off;
+`forward`: whether the nearest translation of a sentence is its own; `backward`: the same from the translations;
+`retrieval`: the mean of the two."""
 
 
 @dataclass(frozen=True)
@@ -117,23 +118,24 @@ def parallel_tables(
     reports: Sequence[ParallelReport], compared: Sequence[tuple[str, str, Mapping[str, Difference]]]
 ) -> list[TextTable]:
     """A table a model, its states by row, and one of the differences."""
-    header = ["layer", "cosine", INTERVAL, "others", "gap", INTERVAL, "forward", "backward"]
+    header = ["layer", "cosine", INTERVAL, "others", "gap", INTERVAL, "centred", INTERVAL, "forward", "backward"]
     shown = []
     for report in reports:
         rows = []
         for state in (*report.layers, *filter(None, [report.fused])):
             scores = state.scores
-            cosine, gap = (
-                [f"{x.value:.3f}", f"[{x.low:.3f}, {x.high:.3f}]"] for x in (scores["cosine"], scores["gap"])
+            cosine, gap, centred = (
+                [f"{x.value:.3f}", f"[{x.low:.3f}, {x.high:.3f}]"]
+                for x in map(scores.__getitem__, ("cosine", "gap", "centred"))
             )
             nearest = [percent(scores[name].value) for name in ("forward", "backward")]
-            rows.append([state.state, *cosine, f"{scores['others'].value:.3f}", *gap, *nearest])
+            rows.append([state.state, *cosine, f"{scores['others'].value:.3f}", *gap, *centred, *nearest])
         fusion = f" ({report.fusion})" if report.fusion else ""
         shown.append(TextTable(header, rows, f"{report.name}{fusion}: {report.pairs:,} pairs"))
     rows = [
         [f"{b} − {a}" if name == "cosine" else "", name, *_difference(by_measure[name], name)]
         for a, b, by_measure in compared
-        for name in ("cosine", "gap", "retrieval")
+        for name in ("cosine", "gap", "centred", "retrieval")
     ]
     header = ["", "", "difference", INTERVAL, "p"]
     return [*shown, *([TextTable(header, rows, "Differences, with paired intervals")] if rows else [])]
@@ -144,7 +146,8 @@ def parallel_notes(reports: Sequence[ParallelReport]) -> list[str]:
     pairs = reports[0].pairs
     return [
         "cosine: of a sentence and its translation; others: of a sentence and the other translations; gap: the "
-        f"difference. forward, backward: how often the nearest of {pairs:,} is the translation, in %.",
+        "difference; centred: the cosine when the mean of each side has been taken off. "
+        f"forward, backward: how often the nearest of {pairs:,} is the translation, in %.",
         *few_items([("the text", pairs)]),
     ]
 

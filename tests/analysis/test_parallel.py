@@ -84,6 +84,8 @@ def test_measures_by_hand():
         "cosine": [0.8, 1.0, 0.6],
         "others": [(0.5 + 0.78) / 2, (0.3 + 0.4) / 2, (0.88 + 0.5) / 2],
         "gap": [0.16, 0.65, -0.09],
+        # Means (4/3, 2) and (3, 4/3): (-1/3, -2) and (1, 5/3), (-4/3, 0) and (-3, -1/3), (5/3, 2) and (2, -4/3)
+        "centred": [-33 / 37**0.5 / 34**0.5, 9 / 82**0.5, (10 / 3 - 8 / 3) / (61 / 9 * 52 / 9) ** 0.5],
         "forward": [0, 1, 0],
         "backward": [0, 1, 0],
         "retrieval": [0, 1, 0],
@@ -106,9 +108,10 @@ def test_measures_are_those_of_a_plain_loop(monkeypatch):
         others = [*(cosines[i][j] for j in range(10) if j != i), *(cosines[j][i] for j in range(10) if j != i)]
         own, mean = cosines[i][i], sum(others) / 18
         forward, backward = int(own == max(cosines[i])), int(own == max(columns[i]))
-        row = [own, mean, own - mean, forward, backward, (forward + backward) / 2]
+        centred = torch.cosine_similarity(first[i] - sum(first) / 10, second[i] - sum(second) / 10, dim=0).item()
+        row = [own, mean, own - mean, centred, forward, backward, (forward + backward) / 2]
         assert found[i].tolist() == pytest.approx(row, abs=1e-5)
-    assert found[:, 3].sum() != found[:, 4].sum()  # the directions are told apart
+    assert found[:, 4].sum() != found[:, 5].sum()  # the directions are told apart
     order = torch.randperm(10, generator=random)
     torch.testing.assert_close(similarities(3 * first[order], second[order]), found[order])
 
