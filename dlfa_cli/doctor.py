@@ -23,6 +23,7 @@ EXTRAS = {
     "demo": "the offline encoder, which needs no hub (`dlfa demo`)",
     "onnx": "`dlfa export`",
     "plots": "the plots of `dlfa sweep`",
+    "static": "word2vec and linear maps of `dlfa analyze words`",
     "tune": "`dlfa tune`",
 }
 """What each extra is for; those for developers are left out."""

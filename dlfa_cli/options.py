@@ -140,6 +140,25 @@ def adapters_by_language(given: Sequence[str]) -> dict[str, str]:
     return folders
 
 
+def file_by_language(given: Sequence[str] | None, option: str) -> dict[str, str]:
+    """The files in `en=en.txt`, by language.
+
+    Raises:
+        ConfigError: If one is not of this form, or a language comes twice.
+    """
+    from dlfa_adapters.ground.errors import ConfigError
+
+    files: dict[str, str] = {}
+    for text in given or ():
+        match = _LANGUAGE_AND_PLACE.fullmatch(text)
+        if match is None:
+            raise ConfigError(f"{option} expects LANGUAGE=FILE, got {text!r}; type e.g. {option} en=en.txt.")
+        if match[1] in files:
+            raise ConfigError(f"{option} names {match[1]} twice: {files[match[1]]} and {match[2]}.")
+        files[match[1]] = match[2]
+    return files
+
+
 def language_list(text: str | None) -> list[str] | None:
     """The codes in `de,sw`; None where there are none."""
     return [code for part in (text or "").split(",") if (code := part.strip())] or None

@@ -13,7 +13,7 @@ from dlfa_adapters.data.readers.lines import read_lines
 from dlfa_adapters.ground.errors import DataError
 
 _LANGUAGE = "[a-z]{2,3}(?:_[A-Z][a-z]{3})?"
-_LANGUAGES = re.compile(rf"(?:.*[._-])?({_LANGUAGE})-({_LANGUAGE})")
+_LANGUAGES = re.compile(rf"(?:.*[_-])?({_LANGUAGE})-({_LANGUAGE})")
 _NAMED = re.compile(r"([\w-]+)=(.+)")
 _COLUMNS = (".tsv", ".txt")
 
@@ -104,14 +104,20 @@ def read_parallel_text(files: ParallelFiles, limit: int | None = None) -> Parall
 
 def languages_in(name: str) -> tuple[str, str] | None:
     """The pair of languages in the name of a file, without its ending: `tatoeba.deu-eng` has `deu` and `eng`."""
-    match = _LANGUAGES.fullmatch(name)
-    return (match[1], match[2]) if match else None
+    for part in reversed(name.split(".")):
+        if match := _LANGUAGES.fullmatch(part):
+            return match[1], match[2]
+    return None
+
+
+def name_and_place(place: str) -> tuple[str | None, Path]:
+    """What `NAME=FILE` says; None where there is no name, or a file is called so."""
+    match = _NAMED.fullmatch(place)
+    return (match[1], Path(match[2])) if match and not Path(place).exists() else (None, Path(place))
 
 
 def _at(place: str) -> list[ParallelFiles]:
-    match = _NAMED.fullmatch(place)
-    name = match[1] if match and not Path(place).exists() else None
-    path = Path(match[2] if match and name else place)
+    name, path = name_and_place(place)
     if path.is_dir():
         inside = sorted({_stem(each) for each in path.iterdir() if each.is_file() and not each.name.startswith(".")})
         found = [files for stem in inside for files in (_file(stem), _two_files(stem)) if files]

@@ -1,6 +1,8 @@
 """Retrieval as tables, JSON and a plot: by layer, in the best layer of each system and order, and their differences."""
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +37,15 @@ class Results:
     others: dict[str, str]
 
     @property
+    def complete(self) -> list[Retrieval]:
+        """Those that have all that any of them has."""
+        most = max((each.columns for each in self.retrievals), key=len)
+        return [each for each in self.retrievals if each.columns == most]
+
+    @cached_property
     def mean(self) -> Retrieval:
-        """The mean over pairs of languages, or the only one."""
-        return self.retrievals[0] if len(self.retrievals) == 1 else mean_over(self.retrievals)
+        """The mean over pairs of languages, those that are complete, or the only one."""
+        return self.complete[0] if len(self.complete) == 1 else mean_over(self.complete)
 
     def chosen(self) -> list[Column]:
         """For each system and order the main measure in the state that is best in the mean."""
@@ -60,14 +68,14 @@ class Results:
             {"of": other._asdict(), "minus": chosen[0]._asdict(), **asdict(difference)}
             for other, difference in zip(chosen[1:], self.differences(), strict=True)
         ]
-        mean = [self.mean] if len(self.retrievals) > 1 else []
+        mean = [self.mean] if len(self.complete) > 1 else []
         return {"retrievals": [each.to_dict() for each in [*self.retrievals, *mean]], "differences": compared}
 
 
 def retrieval_tables(results: Results) -> list[TextTable]:
     """A table of layers a system that has several, one of the chosen ones by language, and one of their differences."""
     mean, chosen = results.mean, results.chosen()
-    number = len(results.retrievals)
+    number = len(results.complete)
     over = mean.name if number == 1 else f"mean over {number} pairs of languages"
     tables = []
     for system in mean.systems():
@@ -78,14 +86,14 @@ def retrieval_tables(results: Results) -> list[TextTable]:
                 for state in states
             ]
             tables.append(TextTable(["layer", *orders], rows, f"{system}: {results.title}, {over}"))
-    names = [each.name for each in results.retrievals] if number > 1 else []
+    by_language = results.retrievals if len(results.retrievals) > 1 else []
     rows = []
     for column in chosen:
         score = mean.estimate(column)
         others = [percent(mean.value(column._replace(measure=other))) for other in results.others]
-        by_language = [percent(each.value(column)) for each in results.retrievals] if number > 1 else []
-        rows.append([_name(column), percent(score.value), ends(score.low, score.high), *others, *by_language])
-    header = ["", results.title, INTERVAL, *results.others.values(), *names]
+        values = [percent(each.value(column) if column in each.columns else None) for each in by_language]
+        rows.append([_name(column), percent(score.value), ends(score.low, score.high), *others, *values])
+    header = ["", results.title, INTERVAL, *results.others.values(), *(each.name for each in by_language)]
     tables.append(TextTable(header, rows, f"In the layer that is best, {over}"))
     compared = zip(chosen[1:], results.differences(), strict=True)
     rows = [[_name(column), *_difference(difference)] for column, difference in compared]
@@ -112,13 +120,10 @@ def plot_retrieval(results: Results, path: str | Path) -> None:
     from matplotlib.figure import Figure
 
     mean, several = results.mean, len(results.retrievals) > 1
-    figure = Figure(figsize=(11 if several else 7, 4.5), layout="constrained")
+    figure = Figure(figsize=(13 if several else 8.5, 4.5), layout="constrained")
     panels = figure.subplots(1, 1 + several, sharey=True, squeeze=False)[0]
-    alone = len(mean.systems()) == 1
-    for number, system in enumerate(mean.systems()):
-        for place, order in enumerate(mean.orders(system)):
-            column, label = Column(system, "", order, results.main), order if alone else f"{system}: {order}"
-            _line(panels[0], mean, column, label, f"C{place if alone else number}", _STYLES[place % len(_STYLES)])
+    for column, label, colour, style in _drawn(results):
+        _line(panels[0], mean, column, label, colour, style)
     panels[0].set_ylabel(results.title)
     panels[0].set_title("mean over pairs of languages" if several else mean.name, fontsize=9)
     if several:
@@ -135,9 +140,24 @@ def plot_retrieval(results: Results, path: str | Path) -> None:
     for axes in panels:
         axes.set_xticks(range(deepest + 1 + fused), [*map(str, range(deepest + 1)), *[FUSED] * fused])
         axes.set_xlabel("layer")
-        axes.legend(fontsize=7)
+        axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     with write_whole(path) as draft:
         figure.savefig(draft, format=path.suffix[1:])
+
+
+def _drawn(results: Results) -> Iterator[tuple[Column, str, str, Any]]:
+    """What is drawn of the mean, with label, colour and style: of a single system all, of several what says most."""
+    mean, chosen = results.mean, results.chosen()
+    for number, system in enumerate(mean.systems()):
+        of_system = [column for column in chosen if column.system == system]
+        if len(mean.systems()) == 1:
+            for place, column in enumerate(of_system):
+                yield column, column.order, f"C{place}", _STYLES[place % len(_STYLES)]
+            continue
+        best = max(of_system, key=mean.value)
+        if len(mean.states(system)) > 1 and best.order != of_system[0].order:
+            yield of_system[0], f"{system}: {of_system[0].order}", f"C{number}", "--"
+        yield best, f"{system}: {best.order}", f"C{number}", "-"
 
 
 def _line(axes: "Axes", retrieval: Retrieval, column: Column, label: str, colour: str, style: Any) -> None:

@@ -132,7 +132,7 @@ def test_the_command_prints_tables_and_draws(sentences, texts, tiny_folder, run)
     lines = [line.split() for line in done.stdout.splitlines()]
     assert [line[0] for line in lines if line and line[0] in "0123fused"] == [*"0123", *"0123", "fused"]
     drawn = drawing.read_text("utf-8")
-    assert all(f"<!-- {text} -->" in drawn for text in ("en-de", "en-sw", f"{tiny_folder}: centred csls"))
+    assert all(f"<!-- {text}" in drawn for text in ("en-de -->", "en-sw -->", f"{tiny_folder}: ", f"{run.folder}: "))
 
 
 def test_the_command_as_json(sentences, texts, tiny_folder):
