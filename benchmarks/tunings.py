@@ -8,8 +8,9 @@ trained model with those that a new process gets from its run folder.
     python benchmarks/tunings.py --data-ner PANX --data-pos UDPOS --fuse-layer 7 --language-adapters ADAPTERS
 
 trains on all English data and scores target languages, each with the last layer alone and with DLFA at the fuse layer.
-PANX holds `<language>/train.tsv`, `dev.tsv`, `test.tsv`, UDPOS `train-en.tsv`, `dev-en.tsv`, `test-<language>.tsv`; a
-language without labelled test data is scored on dev, which the table marks with *. Training and selection see English
+PANX holds `<language>/train.tsv`, `dev.tsv`, `test.tsv`, UDPOS `train-en.tsv`, `dev-en.tsv`, `test-<language>.tsv`, and
+`--data-parse UD` a folder for each treebank, `UD_English-EWT` among them. A language without labelled test data is
+scored on dev, which the table marks with *. Training and selection see English
 alone. ADAPTERS holds a folder of `dlfa train-language` for each language (`en`, `de`...), for the tuning `stack`, which
 is left out without them.
 
@@ -27,6 +28,7 @@ import argparse
 import json
 import os
 import queue
+import re
 import subprocess
 import sys
 import tempfile
@@ -47,6 +49,14 @@ REAL_TUNINGS = (
     "features/last", "features/layer", "features/dlfa", "features/layer-norm",
     "features/bilstm", "features/layer-bilstm", "features/dlfa-bilstm",
 )  # fmt: skip
+PARSE_TUNINGS = (
+    "full/last", "full/dlfa@4", "full/dlfa@7", "full/dlfa@10",
+    "lora/last", "lora/dlfa@4", "lora/dlfa@7", "lora/dlfa@10",
+    "features/last", "features/dlfa@4", "features/dlfa@7", "features/dlfa@10",
+    "features/last-bilstm", "features/dlfa@7-bilstm", "features/bilstm",
+)  # fmt: skip
+"""Those for parsing, where the best fuse layer is not known: DLFA at three layers."""
+
 GRIDS: dict[str, list[tuple[float | None, float]]] = {
     "full": [(2e-5, 1e-3), (5e-5, 1e-3), (1e-4, 1e-3), (2e-4, 1e-3), (5e-5, 1e-4)],
     "lora": [(5e-4, 3e-3), (1e-3, 3e-3), (2e-3, 3e-3), (4e-3, 3e-3), (1e-3, 1e-3)],
@@ -66,16 +76,18 @@ NAMES = {
     "bilstm": "scalar mix, BiLSTM",
     "layer-bilstm": "layer {layer} alone, BiLSTM",
     "dlfa-bilstm": "DLFA {layer}, layer norm, BiLSTM",
+    "last-bilstm": "last, BiLSTM",
 }
 LANGUAGES = {
     "ner": "de,es,fr,nl,pl,pt,ru,sw,yo,ar,et,hi,tr,zh",
     "pos": "de,es,fr,nl,pt,ru,yo,ar,el,et,eu,he,hi,id,ja,ko,th,tr,vi,zh",
+    "parse": "de,nl,fr,es,it,bg,ru,el,fa,hi,et,tr,id,vi,ta,ar,ja,ko,zh",
 }
 
 
 def cells(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """What is to be run."""
-    if args.data_ner or args.data_pos:
+    if args.data_ner or args.data_pos or args.data_parse:
         yield from real_cells(args)
         return
     for task in args.tasks or SAMPLES:
@@ -96,8 +108,9 @@ def cells(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
 def real_cells(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Each tuning and head on real data with the first seed, once for each pair of rates."""
     options = {name: value for name in ("epochs", "max_steps", "every") if (value := getattr(args, name)) is not None}
-    for task, data in (("pos", args.data_pos), ("ner", args.data_ner)):
-        for tuning in (args.tunings or REAL_TUNINGS) if data and task in (args.tasks or (task,)) else ():
+    for task, data in (("pos", args.data_pos), ("ner", args.data_ner), ("parse", args.data_parse)):
+        tunings = args.tunings or (PARSE_TUNINGS if task == "parse" else REAL_TUNINGS)
+        for tuning in tunings if data and task in (args.tasks or (task,)) else ():
             name, _, head = tuning.partition("/")
             if name == "stack" and not args.language_adapters:
                 continue
@@ -137,7 +150,7 @@ def group_of(cell: dict[str, Any]) -> tuple[str, str, str]:
 
 def groups_of(rows: Iterable[dict[str, Any]]) -> list[tuple[str, str, str]]:
     """The groups that rows are of, in the order of `REAL_TUNINGS`."""
-    order = [tuple(name.split("/")) for name in REAL_TUNINGS]
+    order = [tuple(name.split("/")) for name in (*REAL_TUNINGS, *PARSE_TUNINGS)]
     found = dict.fromkeys(group_of(row["cell"]) for row in rows)
     return sorted(found, key=lambda group: order.index(group[1:]) if group[1:] in order else len(order))
 
@@ -171,7 +184,8 @@ class Seeds:
         if self.missing[group] or group not in self.rows:
             return []
         best = best_of(self.rows[group])["cell"]
-        return [{**best, "reload": True, "options": {**best["options"], "seed": seed}} for seed in self.seeds]
+        reload = best["task"] != "parse"  # whose logits take more than pieces
+        return [{**best, "reload": reload, "options": {**best["options"], "seed": seed}} for seed in self.seeds]
 
 
 def run_all(
@@ -265,7 +279,8 @@ def over_seeds(rows: list[dict[str, Any]]) -> str:
 
 def title_of(row: dict[str, Any]) -> str:
     """What the head of a row is called."""
-    return NAMES[row["cell"]["head"]].format(layer=",".join(map(str, row["head"]["fuse_layer"] or ())))
+    name = re.sub(r"@\d+", "", row["cell"]["head"])
+    return NAMES[name].format(layer=",".join(map(str, row["head"]["fuse_layer"] or ())))
 
 
 def rates_of(row: dict[str, Any]) -> str:
@@ -313,6 +328,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=3, help="on the samples, of 8 items each")
     parser.add_argument("--data-ner", type=Path)
     parser.add_argument("--data-pos", type=Path)
+    parser.add_argument("--data-parse", type=Path)
     parser.add_argument("--fuse-layer", type=int)
     parser.add_argument("--language-adapters", type=Path, help="folder with a folder for each language")
     parser.add_argument("--model", default="offline")
@@ -333,7 +349,7 @@ def main() -> None:
     if args.table:
         print(markdown(read_rows(args.table)))
         return
-    real = bool(args.data_ner or args.data_pos)
+    real = bool(args.data_ner or args.data_pos or args.data_parse)
     with tempfile.TemporaryDirectory() as folder:
         if not real and args.language_adapters is None and "stack" in (args.tunings or TUNINGS):
             args.language_adapters = Path(folder)

@@ -7,6 +7,7 @@ The last line on stdout is a JSON object with what was measured.
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -35,9 +36,10 @@ HEADS: dict[str, dict[str, Any]] = {
     "bilstm": {"fusion": "scalar_mix", "classifier": "bilstm"},
     "layer-bilstm": {"fusion": "layer", "classifier": "bilstm"},
     "dlfa-bilstm": {"fusion": "dlfa", "norm": "layer", "classifier": "bilstm"},
+    "last-bilstm": {"fusion": "last", "classifier": "bilstm"},
 }
 """DLFA at a fuse layer, also with layer norm in its gate; the last layer; that one layer alone; Wu and Dredze 2019 on
-frozen features, and their LSTM on one layer and on DLFA."""
+frozen features, and their LSTM on one layer and on DLFA. `dlfa@7` says the fuse layer."""
 
 TEXTS = ["Anna Schmidt met Bob in New York.", "Habari", "王小明在北京大学学习。", "2 + 2 = 5, isn't it?"]
 
@@ -56,9 +58,10 @@ def run_cell(cell: dict[str, Any]) -> dict[str, Any]:
     splits = split_of(cell["data"], cell["task"], ["en", *cell["languages"]]) if cell.get("languages") else {}
     folder = Path(tempfile.mkdtemp(prefix="tunings-"))
     try:
-        head = dict(HEADS[cell["head"]])
-        if head["fusion"] in ("dlfa", "layer") and cell.get("fuse_layer") is not None:
-            head["fuse_layer"] = cell["fuse_layer"]
+        layer = re.search(r"@(\d+)", cell["head"])
+        head = dict(HEADS[re.sub(r"@\d+", "", cell["head"])])
+        if layer or (head["fusion"] in ("dlfa", "layer") and cell.get("fuse_layer") is not None):
+            head["fuse_layer"] = int(layer[1]) if layer else cell["fuse_layer"]
         kept: dict[str, Any] = {}
         run = train(
             cell["task"],
