@@ -22,7 +22,7 @@ from dlfa_adapters.data.alignment import AlignmentCounts
 from dlfa_adapters.data.windows import Window
 from dlfa_adapters.learning.frozen import HeadSpec, HiddenStates, TaggedStates
 from dlfa_adapters.learning.frozen.examples import Batch
-from dlfa_adapters.learning.frozen.head import new_head
+from dlfa_adapters.learning.frozen.module import new_head
 from dlfa_adapters.learning.frozen.stacks import HeadStack, make_stacks
 
 LAYERS, WIDTH, LABELS = 12, 384, 7

@@ -38,7 +38,7 @@ class Kind(KindOfHead):
         texts: What its items are called before a training.
         verb: What a model is doing, for a progress bar.
         shown_as: How `lines` show gold and predictions, in a sentence; "" where that needs none.
-        label_a_unit: Whether every word or text has one of the task's labels, which heads on cached states can learn.
+        label_a_unit: Whether every word or text has one of the task's labels, which linear classifiers can learn.
         shows_support: Whether a table says how many things there are in gold, because they are none of `units`.
         shares_gold: Whether an item and its translation have the same gold.
         ids_beside: Whether the ids of items stand in a file beside the predictions.
@@ -56,6 +56,11 @@ class Kind(KindOfHead):
     shares_gold: ClassVar[bool] = False
     ids_beside: ClassVar[bool] = False
     suffix: ClassVar[str]
+
+    @property
+    def learns_on_states(self) -> bool:
+        """Whether heads on the cached states of a frozen encoder can learn such tasks."""
+        return self.label_a_unit or self.own_head is not None
 
     # Tasks
 

@@ -89,7 +89,7 @@ def choose_layer(
         return _by_cosine(encoder, train, settings, range(1, last), progress)
     if dev is None:
         raise ConfigError("--fuse-layer auto chooses by dev data or text; name some with --dev or --parallel.")
-    if not (kind := kind_of_task(task)).label_a_unit:
+    if not (kind := kind_of_task(task)).learns_on_states:
         raise ConfigError(
             f"--fuse-layer auto tries no heads for {kind.name} tasks; name text with --parallel or --target-text, or a "
             "layer."

@@ -103,7 +103,7 @@ def check_learned(task: str, tuning: Tuning) -> None:
         ConfigError: Saying what to type.
     """
     known = get_task(task)
-    if known is not None and tuning.on_states and not (kind := kind_of_task(known)).label_a_unit:
+    if known is not None and tuning.on_states and not (kind := kind_of_task(known)).learns_on_states:
         kind.scorer()
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.heads.schema import STOCK_HEAD_TYPES
+from dlfa_adapters.kinds import Kind, kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.arguments import epochs_between
 from dlfa_adapters.learning.dataset import labels_in
@@ -56,7 +57,7 @@ def train_features(
     Raises:
         ConfigError: If words are not to be read at their first piece, or an LSTM gets no dev data.
     """
-    _check(settings, dev)
+    _check(settings, kind_of_task(train.task), dev)
     head, device = model.heads[head_name], model.device
     data = {"train": train} if dev is None else {"train": train, "dev": dev}
     states = with_states(model, data, sorted(set(head.indices)), pad_token_id, folder, progress)
@@ -86,11 +87,11 @@ def train_features(
     return OnFeatures(trial, labels)
 
 
-def _check(settings: Settings, dev: object) -> None:
+def _check(settings: Settings, kind: Kind, dev: object) -> None:
     if settings.head.classifier == "bilstm":
         if dev is None:
             raise ConfigError("--classifier bilstm with --tuning features watches dev data; name some with --dev.")
-    elif settings.head.pooling != "first":
+    elif settings.head.pooling != "first" and kind.own_head is None:
         raise ConfigError(
             f"--tuning features reads words at their first piece, got --pooling {settings.head.pooling}; "
             "leave it out, or type --tuning freeze:12."
@@ -138,18 +139,20 @@ def add_trained_head(
         head_name: Name of the head; one of that name is replaced.
         trained: From `learn_on_states` or `train_heads`.
         labels: Label names by id.
-        head_type: `tagging` or `classification`.
+        head_type: `tagging`, `classification`, or that of a kind with a head of its own.
     """
     model.add_dlfa_head(
         head_name,
         head_type=head_type,
         id2label=dict(enumerate(labels)),
         overwrite_ok=True,
-        layers=1,
+        **({"layers": 1} if head_type in STOCK_HEAD_TYPES else {}),
         **trained.spec.head.keywords(),
     )
     head = model.heads[head_name]
-    for prefix, module in (("fusion.", head.fusion), ("classifier.", head.inner[-1])):
+    own = head.kind is not None and head.kind.own_head == head_type
+    last = ("head.", head.inner.out) if own else ("classifier.", head.inner[-1])
+    for prefix, module in (("fusion.", head.fusion), last):
         module.load_state_dict(
             {name[len(prefix) :]: value for name, value in trained.state_dict.items() if name.startswith(prefix)}
         )

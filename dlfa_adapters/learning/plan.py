@@ -153,8 +153,6 @@ def prepare(
     check_same_kind(rows, dev_rows)
     known = task_for(task, rows, labels)
     kind = kind_of_task(known)
-    if tuning.on_states and not kind.label_a_unit:
-        kind.scorer()  # which says what to type
     loaded = load_encoder(model)
     encoder = loaded.describe()
     if settings.head.fuse_layer == AUTO:

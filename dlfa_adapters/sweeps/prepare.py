@@ -152,7 +152,7 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
         raise ConfigError("A sweep needs dev data in the source language, to choose epochs on; name some with --dev.")
     check_same_kind(rows, dev_rows)
     task = task_for(request.task, rows, request.labels)
-    if not (kind := kind_of_task(task)).label_a_unit:
+    if not (kind := kind_of_task(task)).learns_on_states:
         raise ConfigError(f"There is no sweep of {kind.name} tasks; train one head: dlfa train {task.name}.")
     items, described, taken = _targets(request, task, source)
     encoder = load_encoder(request.model)

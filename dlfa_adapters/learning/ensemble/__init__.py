@@ -14,7 +14,8 @@ from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.ensemble.data import DeviceBatch, HasRow
 from dlfa_adapters.learning.ensemble.encoder import StackedEncoder
 from dlfa_adapters.learning.ensemble.vocabulary import Vocabulary
-from dlfa_adapters.learning.frozen.head import FusionClassifier, HeadSpec
+from dlfa_adapters.learning.frozen.head import HeadSpec
+from dlfa_adapters.learning.frozen.module import FusionClassifier
 from dlfa_adapters.tasks import Task
 
 

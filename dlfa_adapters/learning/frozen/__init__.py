@@ -3,8 +3,9 @@
 from dlfa_adapters.encoders.compute import compute_states
 from dlfa_adapters.encoders.states import HiddenStates, States, StreamedStates
 from dlfa_adapters.learning.frozen.examples import OnStates, TaggedStates, encode_tagged
-from dlfa_adapters.learning.frozen.head import FusionClassifier, HeadSpec, Rate, TrainedHead
+from dlfa_adapters.learning.frozen.head import HeadSpec, Rate, TrainedHead
 from dlfa_adapters.learning.frozen.learn import Halving, Linear, RateTrial, learn_on_states, with_states
+from dlfa_adapters.learning.frozen.module import FusionClassifier
 from dlfa_adapters.learning.frozen.plateau import Plateau
 from dlfa_adapters.learning.frozen.side_by_side import predict_heads, train_heads
 

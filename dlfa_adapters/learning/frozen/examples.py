@@ -1,7 +1,7 @@
 """Data with the frozen states of their windows: sentences of tagged words, or whatever a kind of task has for rows."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
-from torch.nn.utils.rnn import pad_sequence
 from transformers.modeling_outputs import BaseModelOutput
 
 from dlfa_adapters.data.alignment import AlignmentCounts
@@ -18,7 +17,9 @@ from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.windows import Window, make_windows
 from dlfa_adapters.encoders.compute import compute_states
 from dlfa_adapters.encoders.states import States, ranges
+from dlfa_adapters.kinds import Kind, kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.learning.frozen.module import own_losses
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,16 @@ class Batch:
         lengths: Number of tokens of each window, (windows,), on the CPU.
         positions: Where the first piece of each scored word stands among the tokens, (words,).
         places: Where that word stands among all words of all sentences, (words,).
+        rows: Which windows they are.
+        inputs: For a head of a kind's own: what it reads and learns beside the states, by name, with a row a window.
     """
 
     states: Tensor
     lengths: Tensor
     positions: Tensor
     places: Tensor
+    rows: Sequence[int] = ()
+    inputs: Mapping[str, Tensor] = field(default_factory=dict)
 
     @cached_property
     def member(self) -> Tensor:
@@ -94,6 +99,7 @@ class TaggedStates:
             lengths,
             (begin + self._pieces[words]).to(states.device),
             self._places[words].to(states.device),
+            indices,
         )
 
     def label_ids(self, label2id: dict[str, int]) -> Tensor:
@@ -179,20 +185,39 @@ class OnStates(TaggedStates):
         words, tags, windows = examples.words, examples.tags, examples.windows
         return cls(words, tags, windows, AlignmentCounts(), states, examples)
 
-    def logits(self, head: Any, rows: Sequence[int]) -> Tensor:
-        """What a `DLFAHead` gives for some rows: (rows, seq, labels), or (rows, labels) for texts."""
+    @cached_property
+    def kind(self) -> Kind:
+        """The kind of the task."""
+        return kind_of_task(self.examples.task)
+
+    def batch(self, indices: Sequence[int]) -> Batch:
+        """Some windows with their states, and what a head of the kind's own takes besides."""
+        batch = super().batch(indices)
+        return replace(batch, inputs=self._inputs(indices)) if self.kind.own_head else batch
+
+    def _inputs(self, rows: Sequence[int]) -> dict[str, Tensor]:
+        """What rows have besides their pieces, which are not read any more."""
+        collated = self.examples.collator(0)([self.examples.rows[i] for i in rows])
+        names = (*self.kind.head_inputs, *self.kind.label_inputs)
+        return {name: collated[name].to(self.states.device) for name in names if name in collated}
+
+    def logits(self, head: Any, rows: Sequence[int]) -> Any:
+        """What a `DLFAHead` gives for some rows: (rows, seq, labels), or (rows, labels) for texts, or of its own."""
         tensors, mask = self.states.batch(rows, self.states.layers)
         by_layer = dict(zip(self.states.layers, tensors, strict=True))
         top = by_layer[max(by_layer)]  # stands for the layers that there are no states of, which the head does not take
         states = tuple(by_layer.get(k, top) for k in range(self.states.num_layers + 1))
         outputs = BaseModelOutput(last_hidden_state=top, hidden_states=states)
-        logits: Tensor = head(outputs, attention_mask=mask, return_dict=True)["logits"]
-        return logits
+        inputs = self._inputs(rows) if self.kind.own_head else {}
+        given = {name: x for name, x in inputs.items() if name in self.kind.head_inputs}
+        return head(outputs, attention_mask=mask, return_dict=True, **given)["logits"]
 
-    def loss(self, logits: Tensor, rows: Sequence[int]) -> tuple[Tensor, Tensor]:
+    def loss(self, head: Any, logits: Any, rows: Sequence[int]) -> tuple[Tensor, Tensor]:
         """The sum of the losses over the labels of some rows, and their number."""
-        collate = self.examples.collator(0)  # for the labels; the pieces are not read any more
-        labels = collate([self.examples.rows[i] for i in rows])["labels"].to(logits.device)
+        inputs = self._inputs(rows)
+        if self.kind.own_head:
+            return own_losses(self.kind, head.inner.out, logits, inputs)
+        labels = inputs["labels"]
         losses = cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction="sum")
         return losses, (labels != IGNORED).sum()
 
@@ -210,12 +235,10 @@ class OnStates(TaggedStates):
         """Predictions and mean loss."""
         head.eval()
         lengths = self.states.lengths()
-        by_row: list[Tensor] = [torch.empty(0)] * len(lengths)
-        sums = []
+        encoded, best, sums = self.examples.encoded, [], []
         for rows in token_budget_batches(lengths, 4096):
             logits = self.logits(head, rows)
-            sums.append(torch.stack(self.loss(logits, rows)))
-            for row, scores in zip(rows, logits.cpu(), strict=True):
-                by_row[row] = scores[: lengths[row]] if scores.dim() == 2 else scores
+            sums.append(torch.stack(self.loss(head, logits, rows)))
+            best.append((rows, encoded.best(rows, logits)))
         loss, labels = torch.stack(sums).sum(0).tolist()
-        return self.examples.predictions(pad_sequence(by_row, batch_first=True)), loss / labels
+        return encoded.collect(best), loss / labels

@@ -199,14 +199,14 @@ def learn_on_states(
             for head, each in zip(modules, tried, strict=True)
         )
         return [RateTrial(way, schedule.trial if len(way) > 1 else None) for way in ways]
-    specs = [head for head in heads if isinstance(head, HeadSpec)]
+    specs, kind = [head for head in heads if isinstance(head, HeadSpec)], kind_of_task(task)
     trained = iter(
         train_heads(
             [spec for spec, each in zip(specs, tried, strict=True) for _ in each],
             train,
             dev,
             task.labels,
-            kind_of_task(task).scorer(),
+            None if kind.own_head else kind.scorer(),
             **asdict(schedule),
             halve=isinstance(schedule, Halving),
             rates=[rate for each in tried for rate in each],

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
-from dlfa_adapters.data.batching import IGNORED, SameLengthSampler
-from dlfa_adapters.data.budget import token_budget_batches
+from dlfa_adapters.data.batching import SameLengthSampler
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.kinds.loss import MakeScorer, Scorer
-from dlfa_adapters.learning.frozen.examples import TaggedStates
-from dlfa_adapters.learning.frozen.head import Epoch, FusionClassifier, HeadSpec, Rate, TrainedHead, new_head
+from dlfa_adapters.kinds.loss import MakeScorer
+from dlfa_adapters.learning.frozen.examples import OnStates, TaggedStates
+from dlfa_adapters.learning.frozen.head import Epoch, HeadSpec, Rate, TrainedHead
+from dlfa_adapters.learning.frozen.judge import Judge, WordJudge, make_judge, tokens_at_once
+from dlfa_adapters.learning.frozen.module import FusionClassifier, new_head
 from dlfa_adapters.learning.frozen.optimizer import Checkpoint, HeadsOptimizer
 from dlfa_adapters.learning.frozen.stacks import HeadStack, make_stacks
 
@@ -31,7 +31,7 @@ def train_heads(
     train: TaggedStates,
     dev: TaggedStates | None,
     labels: Sequence[str],
-    scorer: MakeScorer,
+    scorer: MakeScorer | None,
     *,
     epochs: int,
     max_steps: int | None = None,
@@ -58,7 +58,8 @@ def train_heads(
         train: Source-language training data.
         dev: Source-language dev data, which choose the epoch of each head; without them the last epoch counts.
         labels: Label names by id.
-        scorer: `Kind.scorer`: makes a score of gold tags and label names.
+        scorer: `Kind.scorer`: makes a score of gold tags and label names. None: the data are `OnStates` of a kind with
+            a head of its own, which is learned instead of a linear classifier, and scored by the metric of the task.
         epochs: Passes over `train`.
         max_steps: Stop after so many batches, if that is earlier; the heads are scored there as after an epoch.
         learning_rate: Its first value, of all heads. Heads that are compared should have one each, see
@@ -87,7 +88,8 @@ def train_heads(
         raise ConfigError("Rates that are halved where dev stands still need dev data; name some.")
     device, width = train.states.device, train.states.width
     num_layers, layers = train.states.num_layers, train.states.layers
-    heads = [(spec, new_head(spec, width, num_layers, len(labels)).to(device)) for spec in specs]
+    own = train.kind if scorer is None and isinstance(train, OnStates) else None
+    heads = [(spec, new_head(spec, width, num_layers, len(labels), own).to(device)) for spec in specs]
     rates = [Rate(learning_rate, weight_decay)] * len(specs) if rates is None else rates
     trained = [TrainedHead(spec, rate) for spec, rate in zip(specs, rates, strict=True)]
     lengths = train.states.lengths()
@@ -103,10 +105,9 @@ def train_heads(
         about = {"stacks": members, **({"halve": True} if halve else {})}
         saved = Checkpoint(checkpoint, trained, epochs, live, optimizer.adamw, **about)
     done = saved.load(trained) if saved else 0
-    label2id = {label: i for i, label in enumerate(labels)}
-    gold = train.label_ids(label2id)
-    watched = {name: (data, scorer(data.tags, labels)) for name, data in (watch or {}).items()}
-    judge = None if dev is None else (dev, scorer(dev.tags, labels), dev.label_ids(label2id))
+    gold = train.label_ids({label: i for i, label in enumerate(labels)})
+    watched = {name: make_judge(data, labels, scorer) for name, data in (watch or {}).items()}
+    judge = None if dev is None else make_judge(dev, labels, scorer)
     sampler = SameLengthSampler(lengths, batch_size, seed, one_stream=True)
     step, steps = 0, epochs * -(-len(lengths) // batch_size)
     steps = min(steps, max_steps or steps)
@@ -137,31 +138,25 @@ def _step(
 ) -> None:
     """The gradients of all heads, computed stack by stack, which need not be in memory together."""
     batch = train.batch(indices)
-    right = gold[batch.places]
-    count = (right != IGNORED).sum().clamp(min=1)
     optimizer.zero_grad()
     for stack in stacks:
-        (_losses(stack(batch, training=True), right).sum() / count).backward()
-
-
-def _losses(logits: Tensor, gold: Tensor) -> Tensor:
-    """The cross-entropy of each head at each word, 0 at words without a label: (heads, words)."""
-    return cross_entropy(logits, gold.expand(len(logits), -1), ignore_index=IGNORED, reduction="none")
+        losses, count = stack.losses(stack(batch, training=True), batch, gold)
+        (losses.sum() / count.clamp(min=1)).backward()
 
 
 def _after_epoch(
     number: int,
     stacks: Sequence[HeadStack],
     trained: Sequence[TrainedHead],
-    dev: tuple[TaggedStates, Scorer, Tensor] | None,
-    watch: Mapping[str, tuple[TaggedStates, Scorer]],
+    dev: Judge | None,
+    watch: Mapping[str, Judge],
     within: float,
     learning: Sequence[bool],
 ) -> None:
     """Score all heads, and record of each that is still learning what may be its best epoch."""
-    scores, losses = (None, None) if dev is None else _judge(stacks, *dev)
-    counts = {name: scorer.counts(_predict(stacks, data)).to(torch.int32) for name, (data, scorer) in watch.items()}
-    values = {name: scorer.score(counts[name].sum(1)).tolist() for name, (_, scorer) in watch.items()}
+    scores, losses = (None, None) if dev is None else dev.judge(stacks)
+    counts = {name: judge.counts(stacks).to(torch.int32) for name, judge in watch.items()}
+    values = {name: judge.score(counts[name].sum(1)).tolist() for name, judge in watch.items()}
     for stack in stacks:
         for i, (member, finite) in enumerate(zip(stack.members, stack.finite(), strict=True)):
             if not learning[member]:
@@ -186,15 +181,6 @@ def _after_epoch(
                 trained[member].watched.setdefault(name, []).append(by_member[member])
 
 
-def _judge(
-    stacks: Sequence[HeadStack], dev: TaggedStates, scorer: Scorer, gold: Tensor
-) -> tuple[list[float], list[float]]:
-    """Score and mean loss of each head on dev."""
-    sums = torch.zeros(sum(len(stack.members) for stack in stacks), device=gold.device)
-    scores = scorer(_predict(stacks, dev, gold, sums))
-    return scores, (sums / (gold != IGNORED).sum().clamp(min=1)).tolist()
-
-
 def predict_heads(heads: Sequence[TrainedHead], data: TaggedStates, labels: Sequence[str]) -> list[list[list[str]]]:
     """The tags that each head gives.
 
@@ -212,35 +198,6 @@ def predict_heads(heads: Sequence[TrainedHead], data: TaggedStates, labels: Sequ
         module = FusionClassifier(head.spec, width, states.num_layers, len(labels))
         module.load_state_dict(head.state_dict)
         modules.append((head.spec, module.to(states.device)))
-    stacks = make_stacks(modules, states.num_layers, states.layers, tokens=_tokens(states.device))
-    return [data.by_sentence([labels[i] for i in ids]) for ids in _predict(stacks, data).tolist()]
-
-
-@torch.no_grad()
-def _predict(
-    stacks: Sequence[HeadStack], data: TaggedStates, gold: Tensor | None = None, losses: Tensor | None = None
-) -> Tensor:
-    """Label ids for each head and each word of all sentences, in order: (heads, words).
-
-    Args:
-        stacks: The heads.
-        data: The sentences.
-        gold: The right label of each word, for `losses`.
-        losses: What the sum of the losses of each head is added to, (heads,).
-    """
-    heads = 1 + max(member for stack in stacks for member in stack.members)
-    predicted = torch.full((heads, data.starts[-1]), -1, device=data.states.device)
-    members = [torch.tensor(stack.members, device=predicted.device) for stack in stacks]
-    for indices in token_budget_batches(data.states.lengths(), _tokens(predicted.device)):
-        batch = data.batch(indices)
-        for stack, rows in zip(stacks, members, strict=True):
-            logits = stack(batch, training=False)
-            predicted[rows.unsqueeze(1), batch.places] = logits.argmax(1)
-            if gold is not None and losses is not None:
-                losses[rows] += _losses(logits, gold[batch.places]).sum(1)
-    return predicted
-
-
-def _tokens(device: torch.device) -> int:
-    """Tokens in a batch of a prediction."""
-    return 16384 if device.type == "cuda" else 2048
+    stacks = make_stacks(modules, states.num_layers, states.layers, tokens=tokens_at_once(states.device))
+    predicted = WordJudge(data, labels, None).predict(stacks)
+    return [data.by_sentence([labels[i] for i in ids]) for ids in predicted.tolist()]

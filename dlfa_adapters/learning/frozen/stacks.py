@@ -4,15 +4,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
+from zlib import crc32
 
 import torch
 from torch import Tensor
 from torch.func import stack_module_state
+from torch.nn.functional import cross_entropy
 
+from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.fusion.base import Weights, linear
 from dlfa_adapters.fusion.build import FUSIONS
 from dlfa_adapters.learning.frozen.examples import Batch
-from dlfa_adapters.learning.frozen.head import FusionClassifier, HeadSpec
+from dlfa_adapters.learning.frozen.head import HeadSpec
+from dlfa_adapters.learning.frozen.module import FusionClassifier, FusionHead
 
 _BYTES = {"cpu": 2**27, "cuda": 2**31}  # of what a stack saves for its backward pass: on a CPU it should stay in caches
 _HELD = 12  # float32 values of the width a token and head that are saved, about
@@ -30,8 +35,23 @@ class HeadStack(ABC):
     members: list[int]
 
     @abstractmethod
-    def __call__(self, batch: Batch, *, training: bool) -> Tensor:
-        """Logits of every head at the positions of a batch, (heads, labels, words)."""
+    def __call__(self, batch: Batch, *, training: bool) -> Any:
+        """Logits of every head at the positions of a batch, (heads, labels, words); or what a kind's own head gives."""
+
+    def losses(self, logits: Any, batch: Batch, gold: Tensor) -> tuple[Tensor, Tensor]:
+        """What a batch costs.
+
+        Args:
+            logits: What the heads gave for it.
+            batch: The batch.
+            gold: The label id of every word of the data, -100 where none counts.
+
+        Returns:
+            The sum of the losses of each head over what is learned from, (heads,), and how much that is.
+        """
+        right = gold[batch.places]
+        losses = cross_entropy(logits, right.expand(len(logits), -1), ignore_index=IGNORED, reduction="none")
+        return losses.sum(1), (right != IGNORED).sum()
 
     @abstractmethod
     def parameters(self) -> list[Tensor]:
@@ -113,7 +133,7 @@ class StackedHeads(HeadStack):
 
 
 class EachAlone(HeadStack):
-    """A head with a fusion that has no stacked form: an ordinary module.
+    """An ordinary module: a head whose fusion has no stacked form, or a head of a kind's own.
 
     Args:
         spec: What it is.
@@ -124,16 +144,29 @@ class EachAlone(HeadStack):
     """
 
     def __init__(
-        self, spec: HeadSpec, member: int, head: FusionClassifier, num_layers: int, layers: Sequence[int]
+        self, spec: HeadSpec, member: int, head: FusionClassifier | FusionHead, num_layers: int, layers: Sequence[int]
     ) -> None:
         self.specs, self.members, self.head = [spec], [member], head
         self._places = [layers.index(k) for k in spec.head.states(num_layers)]
 
-    def __call__(self, batch: Batch, *, training: bool) -> Tensor:
+    def __call__(self, batch: Batch, *, training: bool) -> Any:
         """See `HeadStack`."""
         states, mask, positions = batch.padded()
-        logits: Tensor = self.head.train(training)(states[self._places], mask, positions)
-        return logits.T.unsqueeze(0)
+        head = self.head.train(training)
+        if isinstance(head, FusionClassifier):
+            return head(states[self._places], mask, positions).T.unsqueeze(0)
+        devices = [states.device] if training and states.is_cuda else []
+        with torch.random.fork_rng(devices=devices, enabled=training):
+            if training:  # dropout is a function of seed and batch, whoever learns beside it and wherever it goes on
+                torch.manual_seed(crc32(repr((self.specs[0].seed, *batch.rows)).encode()))
+            return head(states[self._places], mask, batch.inputs)
+
+    def losses(self, logits: Any, batch: Batch, gold: Tensor) -> tuple[Tensor, Tensor]:
+        """See `HeadStack`."""
+        if isinstance(self.head, FusionClassifier):
+            return super().losses(logits, batch, gold)
+        total, count = self.head.losses(logits, batch.inputs)
+        return total[None], count
 
     def parameters(self) -> list[Tensor]:
         """See `HeadStack`."""
@@ -153,7 +186,7 @@ class EachAlone(HeadStack):
 
 
 def make_stacks(
-    heads: Sequence[tuple[HeadSpec, FusionClassifier]],
+    heads: Sequence[tuple[HeadSpec, FusionClassifier | FusionHead]],
     num_layers: int,
     layers: Sequence[int],
     tokens: int,
@@ -175,14 +208,14 @@ def make_stacks(
 
 
 def _stacks(
-    heads: Sequence[tuple[HeadSpec, FusionClassifier]],
+    heads: Sequence[tuple[HeadSpec, FusionClassifier | FusionHead]],
     members: list[int],
     num_layers: int,
     layers: Sequence[int],
     tokens: int,
 ) -> Iterator[HeadStack]:
     spec, head = heads[members[0]]
-    if FUSIONS[spec.head.fusion].stacked(spec.head.fusion_options) is None:
+    if isinstance(head, FusionHead) or FUSIONS[spec.head.fusion].stacked(spec.head.fusion_options) is None:
         for member in members:
             yield EachAlone(heads[member][0], member, heads[member][1], num_layers, layers)
         return

@@ -11,6 +11,7 @@ import torch
 
 from dlfa_adapters.ground.environment import Progress, is_main
 from dlfa_adapters.ground.errors import RunError
+from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.ensemble.encoder import why_not_stackable
 from dlfa_adapters.learning.ensemble.training import TrainedMember
 from dlfa_adapters.learning.frozen import HeadSpec
@@ -187,7 +188,9 @@ def _share(how: _How, stage: Stage) -> dict[int, str]:
 
 def _why_not_stacked(prepared: Prepared) -> str | None:
     """Why the runs are trained one after another; None if they are ensembles."""
-    settings = prepared.settings
+    settings, kind = prepared.settings, kind_of_task(prepared.task)
+    if not kind.label_a_unit:
+        return f"a {kind.own_head} head is not stacked"
     if prepared.tuning.name != "full":
         return f"only --tuning full is stacked, not {prepared.tuning}"
     if (

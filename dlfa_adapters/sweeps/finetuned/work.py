@@ -11,10 +11,12 @@ import torch
 from torch import Tensor
 
 from dlfa_adapters.ground.environment import Progress
+from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.kinds.encoded import Examples, batch_logits
 from dlfa_adapters.learning import Plan, train
 from dlfa_adapters.learning.arguments import steps_of_epoch
 from dlfa_adapters.learning.ensemble import start_ensemble
-from dlfa_adapters.learning.ensemble.data import DeviceBatch, DeviceRows, Questions
+from dlfa_adapters.learning.ensemble.data import DeviceBatch, DeviceRows, Questions, in_precision
 from dlfa_adapters.learning.ensemble.training import Rates, TrainedMember, train_ensemble
 from dlfa_adapters.learning.frozen.head import Epoch, Rate
 from dlfa_adapters.learning.safeguards import NotFiniteError
@@ -202,27 +204,40 @@ class _Targets:
         self.counts: list[dict[str, Tensor]] = []
         self._questions: dict[str, Questions] = {}
         self._model: Any = None
+        self._pad = prepared.encoder.tokenizer.pad_token_id or 0
+        self._precision = str(prepared.settings.machine.precision)
 
     def start(self, plan: Plan) -> None:
         self._model = plan.model
 
     def score(self, epoch: int) -> None:
-        model = self._model
-        if not self._questions:
-            pad = self.prepared.encoder.tokenizer.pad_token_id or 0
-            self._questions = {
-                language: Questions(examples, pad, model.device) for language, examples in self.prepared.targets.items()
-            }
-        model.eval()
+        labelled = kind_of_task(self.prepared.task).label_a_unit
+        self._model.eval()
         counts = {}
-        precision = str(self.prepared.settings.machine.precision)
-        for language, questions in self._questions.items():
-            ids = questions.ask(1, lambda batch: _logits(model, batch), precision)
-            of_items, [score] = questions.score(ids)
-            counts[language] = of_items[0]
+        for language, examples in self.prepared.targets.items():
+            counts[language], score = self._by_label(language, examples) if labelled else self._by_metric(examples)
             self.scores.setdefault(language, []).append(score)
         self.counts.append(counts)
-        model.train()
+        self._model.train()
+
+    def _by_label(self, language: str, examples: Examples) -> tuple[Tensor, float]:
+        """Counts, (items, counts), and score of labels."""
+        if language not in self._questions:
+            self._questions[language] = Questions(examples, self._pad, self._model.device)
+        questions = self._questions[language]
+        ids = questions.ask(1, lambda batch: _logits(self._model, batch), self._precision)
+        counts, [score] = questions.score(ids)
+        return counts[0], score
+
+    @torch.no_grad()
+    def _by_metric(self, examples: Examples) -> tuple[Tensor, float]:
+        """The same of a kind whose head gives more than labels."""
+        metric = kind_of_task(examples.task).metrics(examples.task)[0]
+        with in_precision(self._model.device, self._precision):
+            predicted = examples.encoded.decode(batch_logits(self._model, examples.encoded, self._pad))
+        counts = metric.item_counts(predicted, examples.gold)
+        score = float(100 * metric.score_of_counts(counts.sum(0)))
+        return torch.from_numpy(counts).to(torch.int32), 0.0 if math.isnan(score) else round(score, 4)
 
 
 def _logits(model: Any, batch: DeviceBatch) -> Tensor:

@@ -7,7 +7,7 @@ from dlfa_adapters.kinds.loss import Accuracy as accuracy
 from dlfa_adapters.kinds.tagging.tagger import Tagger
 from dlfa_adapters.learning.features import add_trained_head
 from dlfa_adapters.learning.frozen import HeadSpec, predict_heads, train_heads
-from dlfa_adapters.learning.frozen.head import FusionClassifier
+from dlfa_adapters.learning.frozen.module import FusionClassifier
 from dlfa_adapters.tasks import NER
 
 SPECS = [

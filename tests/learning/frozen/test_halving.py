@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy
 from dlfa_adapters.data.batching import SameLengthSampler
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning.frozen import Halving, HeadSpec, Linear, Rate, learn_on_states
-from dlfa_adapters.learning.frozen.head import new_head
+from dlfa_adapters.learning.frozen.module import new_head
 from dlfa_adapters.tasks import NER
 
 TASK = dataclasses.replace(NER, metric="accuracy")

@@ -10,7 +10,8 @@ from dlfa_adapters.data.batching import SameLengthSampler
 from dlfa_adapters.fusion import FUSIONS, Fusion, register_fusion
 from dlfa_adapters.kinds.loss import Accuracy as accuracy
 from dlfa_adapters.learning.frozen import HeadSpec, predict_heads, train_heads
-from dlfa_adapters.learning.frozen.head import FusionClassifier, Rate, new_head
+from dlfa_adapters.learning.frozen.head import Rate
+from dlfa_adapters.learning.frozen.module import FusionClassifier, new_head
 from dlfa_adapters.learning.frozen.stacks import StackedHeads, make_stacks
 from dlfa_adapters.tasks import NER
 from dlfa_adapters.tasks.head_options import HeadOptions
