@@ -10,16 +10,23 @@ from typing import Any
 from dlfa_adapters.data.backend import plain_backend
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.ground.folders import check_writable
+from dlfa_adapters.tasks import KINDS
 
 FORMAT = 1
 PACKAGE = "dlfa_onnx"
 _HERE = Path(__file__).parent
-_SOURCES = {
+_ALWAYS = {  # in every version
     "__init__": _HERE / "runtime.py",
     **{name: _HERE.parent / "data" / f"{name}.py" for name in ("windows", "alignment", "backend", "budget", "words")},
     "errors": _HERE.parent / "ground" / "errors.py",
 }
 _SPECIAL = ("unk", "mask", "pad", "eos", "cls", "sep", "bos")
+
+
+def sources() -> dict[str, Path]:
+    """The files that become the package, by module: of all kinds of tasks, whose models may share a folder."""
+    of_kinds = {name: path for kind in KINDS.values() for name, path in kind.onnx_sources().items()}
+    return {**_ALWAYS, "onnx_model": _HERE.parent / "kinds" / "onnx_model.py", **of_kinds}
 
 
 def write_beside(file: Path, tokenizer: Any, about: Mapping[str, Any]) -> None:
@@ -36,7 +43,7 @@ def write_beside(file: Path, tokenizer: Any, about: Mapping[str, Any]) -> None:
     (file.parent / "tokenizer.json").write_text(tokenizer_json(tokenizer), "utf-8")
     package = file.parent / PACKAGE
     package.mkdir(exist_ok=True)
-    for name, source in _SOURCES.items():
+    for name, source in sources().items():
         (package / f"{name}.py").write_text(_standalone(source.read_text("utf-8")), "utf-8")
 
 
@@ -54,7 +61,7 @@ def check_neighbours(file: Path, tokenizer: Any) -> None:
     about, package = file.with_suffix(".json"), file.parent / PACKAGE
     if about.exists() and not {"format", "opset"} <= _told(about).keys():
         raise ConfigError(f"{about} is not of an exported model and would be replaced; give another name or folder.")
-    if package.is_symlink() or (package.exists() and not all((package / f"{name}.py").is_file() for name in _SOURCES)):
+    if package.is_symlink() or (package.exists() and not all((package / f"{name}.py").is_file() for name in _ALWAYS)):
         raise ConfigError(f"{package} is not of an exported model; give this model a folder of its own.")
     there = file.parent / "tokenizer.json"
     if there.exists() and there.read_text("utf-8") != tokenizer_json(tokenizer):
@@ -70,7 +77,7 @@ def _told(file: Path) -> dict[str, Any]:
 
 def _standalone(source: str) -> str:
     """The source of a module of ours as one of the package that is written."""
-    return re.sub(r"\bdlfa_adapters(\.data|\.ground)?\b(?=\.\w+ import)", PACKAGE, source)
+    return re.sub(r"\bdlfa_adapters(\.\w+)*(?=\.\w+ import)", PACKAGE, source)
 
 
 def check_extra() -> None:

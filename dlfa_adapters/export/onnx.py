@@ -1,5 +1,6 @@
 """From a run to an ONNX file whose logits were compared with PyTorch's."""
 
+import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from dlfa_adapters.ground.environment import Progress, versions
 from dlfa_adapters.ground.errors import RunError, UnsupportedModelError, is_a_librarys
 from dlfa_adapters.ground.folders import draft_beside, remove_drafts
 from dlfa_adapters.kinds import kind_named
+from dlfa_adapters.kinds.onnx_form import OnnxForm
 from dlfa_adapters.predict.forms import plain_model
-from dlfa_adapters.predict.load import kind_of, load_run
+from dlfa_adapters.predict.load import head_config, kind_of, load_run
 from dlfa_adapters.runs import Run, read_run
 
 OPSET = 17
@@ -42,21 +44,27 @@ class Exported:
     shapes: list[tuple[int, int]]
 
 
-class LogitsOnly(nn.Module):
-    """A model as a function of tensors alone: ids and mask (and segments) in, logits out.
+class TensorsOnly(nn.Module):
+    """A model as a function of tensors alone: ids and mask (and segments, and what else it reads) in, outputs out.
 
     Args:
         model: The model.
-        inputs: Names of its inputs, in the order in which they are given.
+        form: Its outputs, and inputs besides.
+        segments: Whether it reads segments.
     """
 
-    def __init__(self, model: Any, inputs: list[str]) -> None:
+    def __init__(self, model: Any, form: OnnxForm, segments: bool) -> None:
         super().__init__()
-        self.model, self.inputs = model, inputs
+        self.model, self.form = model, form
+        self.inputs = ["input_ids", "attention_mask", *(["token_type_ids"] if segments else []), *form.inputs]
 
-    def forward(self, *tensors: Tensor) -> Tensor:
-        """The logits."""
+    def logits(self, *tensors: Tensor) -> Any:
+        """What the model gives for tensors in the order of `inputs`."""
         return self.model(**dict(zip(self.inputs, tensors, strict=True))).logits
+
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        """The outputs."""
+        return self.form.reduce(self.logits(*tensors))
 
 
 def export_onnx(
@@ -97,17 +105,18 @@ def export_onnx(
     except UnsupportedModelError:  # adapters between the layers: the model of adapters itself
         model = loaded.model
     kind, windows = kind_of(run), {"context": 0, "pooling": "first", **run.config["windows"]}
-    by_piece = not kind_named(kind).pools_states
+    form = kind_named(kind).onnx_form(head_config(run), run.config["labels"])
     segments = kind_named(kind).takes_pairs and "token_type_ids" in loaded.tokenizer.model_input_names
-    inputs = ["input_ids", "attention_mask", *(["token_type_ids"] if segments else [])]
-    graph = LogitsOnly(model.eval(), inputs).eval()
-    batches = list(trial_batches(model.config, windows["max_length"], loaded.tokenizer.pad_token_id or 0, segments))
+    graph = TensorsOnly(model.eval(), form, segments).eval()
+    pad = loaded.tokenizer.pad_token_id or 0
+    batches = list(trial_batches(model.config, windows["max_length"], pad, graph))
     about = {
         "kind": kind,
         "task": run.config["task"],
         "labels": run.config["labels"],
         **windows,
-        "inputs": inputs,
+        **form.about,
+        "inputs": graph.inputs,
         "opset": OPSET,
         "encoder": run.config["encoder"]["name"],
         "versions": versions(),
@@ -115,10 +124,10 @@ def export_onnx(
     step("Exporting", 1, 3)
     remove_drafts(out)
     with draft_beside(out) as draft:
-        trace(graph, batches[0], draft / out.name, by_piece)
+        trace(graph, batches[0], draft / out.name)
         gather_weights(draft / out.name)
         step("Exporting", 1, 3)
-        difference = largest_difference(graph, draft / out.name, batches, by_piece)
+        difference = largest_difference(graph, draft / out.name, batches)
         if not difference <= TOLERANCE:  # NaN too
             raise RunError(
                 f"The exported model's logits differ from PyTorch's by {difference:.1e}, more than {TOLERANCE:.0e}; "
@@ -133,7 +142,7 @@ def export_onnx(
     return Exported(out, difference, [(len(batch[0]), batch[0].shape[1]) for batch in batches])
 
 
-def trial_batches(config: Any, max_length: int, pad: int, segments: bool) -> Iterator[tuple[Tensor, ...]]:
+def trial_batches(config: Any, max_length: int, pad: int, graph: TensorsOnly) -> Iterator[tuple[Tensor, ...]]:
     """Inputs to trace with (the first) and to compare on: padding, one token, a whole window, many rows."""
     size = int(getattr(config, "encoder_config", config).vocab_size)
     draw = torch.Generator().manual_seed(0)
@@ -142,10 +151,12 @@ def trial_batches(config: Any, max_length: int, pad: int, segments: bool) -> Ite
         mask = (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]).long()
         ids = torch.randint(0, size, mask.shape, generator=draw)
         ids = torch.where(mask == 1, torch.where(ids == pad, (pad + 1) % size, ids), pad)
-        yield (ids, mask, (torch.arange(ids.shape[1]) > 3) * mask) if segments else (ids, mask)
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": (torch.arange(ids.shape[1]) > 3) * mask}
+        given |= graph.form.draw(mask, draw)
+        yield tuple(given[name] for name in graph.inputs)
 
 
-def trace(graph: LogitsOnly, batch: tuple[Tensor, ...], file: Path, by_piece: bool) -> None:
+def trace(graph: TensorsOnly, batch: tuple[Tensor, ...], file: Path) -> None:
     """Write the graph that a batch takes through the model.
 
     It is PyTorch's older exporter, which follows one call and writes down what it sees: from 2.6 on every release has
@@ -155,7 +166,7 @@ def trace(graph: LogitsOnly, batch: tuple[Tensor, ...], file: Path, by_piece: bo
         RunError: If there is no ONNX operator for something in the model.
     """
     free = {0: "batch", 1: "length"}
-    axes = {**dict.fromkeys(graph.inputs, free), "logits": free if by_piece else {0: "batch"}}
+    axes = {**dict.fromkeys(graph.inputs, free), **graph.form.axes()}
     try:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of every Python branch on a shape; the comparison tells which matter
@@ -164,7 +175,7 @@ def trace(graph: LogitsOnly, batch: tuple[Tensor, ...], file: Path, by_piece: bo
                 batch,
                 str(file),
                 input_names=graph.inputs,
-                output_names=["logits"],
+                output_names=list(graph.form.outputs),
                 dynamic_axes=axes,
                 opset_version=OPSET,
                 dynamo=False,
@@ -187,7 +198,7 @@ def gather_weights(file: Path) -> None:
 
 
 @torch.no_grad()
-def largest_difference(graph: LogitsOnly, file: Path, batches: list[tuple[Tensor, ...]], by_piece: bool) -> float:
+def largest_difference(graph: TensorsOnly, file: Path, batches: list[tuple[Tensor, ...]]) -> float:
     """Run the file and the model on all batches, and compare the logits, those of padding left out.
 
     Raises:
@@ -201,11 +212,12 @@ def largest_difference(graph: LogitsOnly, file: Path, batches: list[tuple[Tensor
         options.log_severity_level = 4  # what goes wrong comes as an exception, too
         session = onnxruntime.InferenceSession(file, options)
         for batch in batches:
-            given = {name: tensor.numpy() for name, tensor in zip(graph.inputs, batch, strict=True)}
-            difference = (torch.from_numpy(session.run(["logits"], given)[0]) - graph(*batch)).abs()
-            worst = max(worst, float((difference[batch[1] == 1] if by_piece else difference).max()))
-            if difference.isnan().any():
-                return float("nan")
+            given = dict(zip(graph.inputs, batch, strict=True))
+            found = session.run(list(graph.form.outputs), {name: tensor.numpy() for name, tensor in given.items()})
+            apart = graph.form.difference([torch.from_numpy(each) for each in found], graph.logits(*batch), given)
+            worst = max(worst, apart)
+            if math.isnan(apart):
+                return apart
     except Exception as error:  # its errors have no class in common
         if not is_a_librarys(error):
             raise

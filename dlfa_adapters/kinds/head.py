@@ -1,6 +1,8 @@
 """What a kind of task says of heads and models: which it is learned with, and a head of its own where it has one."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dlfa_adapters.data.readers.base import KindOfData
@@ -10,6 +12,7 @@ from dlfa_adapters.ground.errors import ConfigError
 if TYPE_CHECKING:
     import torch
 
+    from dlfa_adapters.kinds.onnx_form import OnnxForm
     from dlfa_adapters.kinds.own_head import OwnHead
 
 
@@ -95,6 +98,29 @@ class KindOfHead(KindOfData):
         """
         raise NotImplementedError
 
+    def onnx_form(self, config: Mapping[str, Any], labels: Sequence[str]) -> "OnnxForm":
+        """What an ONNX file has of a model.
+
+        Args:
+            config: The options of its head, as they were saved.
+            labels: Label names by id.
+        """
+        from dlfa_adapters.kinds.onnx_form import OnnxForm
+
+        return OnnxForm(by_piece=not self.pools_states)
+
+    def onnx_sources(self) -> dict[str, Path]:
+        """Files that use an ONNX file without this library, by the module that each becomes.
+
+        That of the kind has `load`. They import numpy, onnxruntime, and modules that are copied too (`export.files`).
+        """
+        return {self.name: _beside(self) / "onnx.py"}
+
     def usage(self, name: str) -> str:
         """A line of Python that makes a pipeline of a model, for its card."""
         return f'model = pipeline("{self.pipeline}", model="{name}")'
+
+
+def _beside(kind: KindOfHead) -> Path:
+    """The folder of the package that a kind is in."""
+    return Path(str(sys.modules[type(kind).__module__].__file__)).parent

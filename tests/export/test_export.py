@@ -12,13 +12,25 @@ pytest.importorskip("onnxruntime")
 
 from dlfa_adapters.export import export_onnx
 from dlfa_adapters.export import onnx as exporting
-from dlfa_adapters.ground.errors import ConfigError, MissingExtraError, RunError
+from dlfa_adapters.ground.errors import ConfigError, DataError, MissingExtraError, RunError
+from dlfa_adapters.kinds import kind_named
+from dlfa_adapters.kinds.onnx_form import OnnxForm
+from dlfa_adapters.kinds.parsing.onnx import OnnxParser
 from dlfa_adapters.learning import train
 from dlfa_adapters.predict.load import load_run
 
 TAGGED = [(["Anna", "met", "Bob", "in", "Rome"], ["B-PER", "O", "B-PER", "O", "B-LOC"]), (["far"], ["O"])] * 2
 PAIRS = [("Anna met Bob", "far", "neutral"), ("in Rome", "New York is far", "entailment")] * 2
-DATA = {"ner": TAGGED, "xnli": PAIRS}
+DATA = {"ner": TAGGED, "xnli": PAIRS, "parse": "trees.conllu"}
+TREES = """\
+1\tAnna\t_\tPROPN\t_\t_\t2\tnsubj\t_\t_
+2\tmet\t_\tVERB\t_\t_\t0\troot\t_\t_
+3\tBob\t_\tPROPN\t_\t_\t2\tobj\t_\t_
+
+1\tin\t_\tADP\t_\t_\t2\tcase\t_\t_
+2\tRome\t_\tPROPN\t_\t_\t0\troot\t_\t_
+
+"""
 SENTENCES = [["Rome"], [], ["New", "York"] * 60, ["", "x" * 400, "\u200b", "</s>", "\ud800"], ["Anna", "met", "Bob"]]
 TEXTS = (
     ["Anna", "", "far " * 90, "Bob met \ud800", "a[SEP][SEP]b", ""],
@@ -36,6 +48,7 @@ print(json.dumps(load(sys.argv[2]).predict(*json.load(sys.stdin))))
 
 RUNS = [
     "ner full", "ner lora pooling=mean", "ner bottleneck pooling=last", "ner full classifier=bilstm", "xnli features",
+    "parse full", "parse peft-lora pooling=mean", "parse bottleneck classifier=bilstm pooling=last",
 ]  # fmt: skip
 
 
@@ -44,8 +57,10 @@ def exported(request, tiny_folder, tmp_path_factory, no_shape_checks):
     """A run, and the file that was made of it."""
     task, tuning, *options = request.param.split()
     folder = tmp_path_factory.mktemp("export")
+    (folder / "trees.conllu").write_text(TREES * 4, "utf-8")
+    data = str(folder / DATA[task]) if isinstance(DATA[task], str) else DATA[task]
     run = train(
-        task, train_data=DATA[task], language="en", model=str(tiny_folder), tuning=tuning, out=folder / "run",
+        task, train_data=data, language="en", model=str(tiny_folder), tuning=tuning, out=folder / "run",
         epochs=1, learning_rate=1e-1, batch_size=4, max_length=32, **dict(option.split("=") for option in options),
     )  # fmt: skip
     return run, export_onnx(run, folder / "onnx" / "model.onnx")
@@ -67,10 +82,12 @@ def test_the_same_predictions_without_pytorch(exported):
     assert {path.name for path in written.file.parent.iterdir()} == {
         "model.onnx", "model.json", "tokenizer.json", "dlfa_onnx",
     }  # fmt: skip
-    inputs = (SENTENCES,) if run.config["task"] == "ner" else TEXTS
+    inputs = TEXTS if run.config["task"] == "xnli" else (SENTENCES,)
     want = load_run(run).predict(*inputs)
+    if run.config["task"] == "parse":
+        want = [[[arc.head, arc.deprel] for arc in arcs] for arcs in want]
     assert without_torch(written.file, *inputs) == want
-    assert len({label for row in want for label in ([row] if isinstance(row, str) else row)}) > 1
+    assert len({str(label) for row in want for label in ([row] if isinstance(row, str) else row)}) > 1
 
 
 THREADED = """
@@ -127,23 +144,80 @@ class ByInput(torch.nn.Module):
 
 
 def test_a_path_that_depends_on_the_input_shows(tmp_path):
-    graph = exporting.LogitsOnly(ByInput(), ["input_ids", "attention_mask"])
+    graph = exporting.TensorsOnly(ByInput(), OnnxForm(by_piece=True), segments=False)
     config = type("Config", (), {"vocab_size": 50})
-    batches = list(exporting.trial_batches(config, 128, 0, segments=False))
-    exporting.trace(graph, batches[0], tmp_path / "x.onnx", "tagging")
-    assert exporting.largest_difference(graph, tmp_path / "x.onnx", batches[:2], "tagging") == 0
-    assert exporting.largest_difference(graph, tmp_path / "x.onnx", batches, "tagging") > 1
+    batches = list(exporting.trial_batches(config, 128, 0, graph))
+    exporting.trace(graph, batches[0], tmp_path / "x.onnx")
+    assert exporting.largest_difference(graph, tmp_path / "x.onnx", batches[:2]) == 0
+    assert exporting.largest_difference(graph, tmp_path / "x.onnx", batches) > 1
     with pytest.raises(ValueError, match="zip"):  # a mistake in a line of ours is not said to be the file's
-        exporting.largest_difference(graph, tmp_path / "x.onnx", [batches[0][:1]], "tagging")
+        exporting.largest_difference(graph, tmp_path / "x.onnx", [batches[0][:1]])
 
 
 def test_trial_batches_have_padding_one_token_and_a_whole_window():
     config = type("Config", (), {"vocab_size": 50})
-    batches = list(exporting.trial_batches(config, 16, 1, segments=True))
+    graph = exporting.TensorsOnly(ByInput(), OnnxForm(by_piece=True), segments=True)
+    batches = list(exporting.trial_batches(config, 16, 1, graph))
     assert [tuple(ids.shape) for ids, *_ in batches] == [(2, 5), (1, 1), (1, 16), (3, 16), (9, 3)]
     for ids, mask, types in batches:
         assert torch.equal(ids == 1, mask == 0)  # padding is where the mask says so, and nowhere else
         assert (types <= mask).all()
+
+
+@pytest.fixture(scope="module")
+def tagged_parser(tiny_model, tmp_path_factory, no_shape_checks):
+    """A graph of a parser that reads parts of speech, its file, and inputs to try it with."""
+    model = tiny_model()
+    model.add_dlfa_head("parse", 2, upos_size=3)
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in model.heads["parse"].inner.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator) / 3)
+    form = kind_named("parsing").onnx_form(model.heads["parse"].config, model.get_labels("parse"))
+    graph = exporting.TensorsOnly(model, form, segments=False).eval()
+    file = tmp_path_factory.mktemp("tagged") / "x.onnx"
+    batches = list(exporting.trial_batches(model.config, 32, 0, graph))
+    exporting.trace(graph, batches[0], file)
+    return graph, file, batches
+
+
+def test_a_parser_that_reads_parts_of_speech(tagged_parser):
+    graph, file, batches = tagged_parser
+    assert graph.inputs == ["input_ids", "attention_mask", "word_ids", "word_mask", "upos_ids"]
+    assert exporting.largest_difference(graph, file, batches) < 1e-5
+    for ids, mask, word_ids, words, upos in batches:
+        assert not word_ids[mask == 0].any()
+        assert torch.equal(words.sum(1), word_ids.amax(1))
+        assert not upos[words == 0].any()
+        assert ids.shape == word_ids.shape
+    assert any(
+        (torch.bincount(row[row > 0]) > 1).any() for batch in batches for row in batch[2]
+    )  # words of several pieces
+
+
+@pytest.mark.parametrize("wrong", ["an arc", "a relation", "a mask", "no number"])
+def test_what_differs_of_a_parser_shows(wrong, tagged_parser):
+    graph, _, batches = tagged_parser
+    given = dict(zip(graph.inputs, batches[3], strict=True))
+    with torch.no_grad():
+        logits, found = graph.logits(*batches[3]), list(graph(*batches[3]))
+    assert graph.form.difference(found, logits, given) == 0
+    if wrong == "a relation":
+        found[1] = found[1].clone()
+        found[1][0, 0, 1] = logits[1][0, 0, 1].argmin()
+    else:
+        found[0] = found[0].clone()
+        found[0][0, 0, 1] = {"an arc": 99.0, "a mask": -torch.inf, "no number": torch.nan}[wrong]
+    assert not graph.form.difference(found, logits, given) <= 0.01
+
+
+def test_parts_of_speech_for_an_exported_parser():
+    parser = OnnxParser.__new__(OnnxParser)
+    parser.about = {"inputs": ["upos_ids"], "upos": ["ADJ", "NOUN"]}
+    assert parser._upos([["a", "b"], []], [["NOUN", "ADJ"], []]) == [[2, 1], []]
+    for wrong in (None, [["NOUN"], []], [["NOUN", "_"], []]):
+        with pytest.raises(DataError, match="expected one of ADJ, NOUN for each word"):
+            parser._upos([["a", "b"], []], wrong)
 
 
 def test_refusals(tmp_path, monkeypatch):

@@ -101,7 +101,7 @@ class Biaffine(OwnHead):
         words = word_states(states, pieces, real.shape[1])
         if self.upos is not None:
             words = torch.cat((words, self.upos(self._upos(upos_ids, real, word_ids is None))), -1)
-        heads = torch.cat((self.root.expand(len(words), 1, -1), words), 1)
+        heads = torch.cat((self.root.expand(words.shape[0], 1, -1), words), 1)
         arcs = self._mlp(self.arc_dep, words, 1) @ self.arc_weight @ self._mlp(self.arc_head, heads).transpose(1, 2)
         rels = torch.einsum("bix,rxy->biry", self._mlp(self.rel_dep, words, 1), self.rel_weight)
         rels = torch.einsum("biry,bjy->bijr", rels, self._mlp(self.rel_head, heads, 1))
@@ -170,6 +170,18 @@ def allowed_arcs(word_mask: Bool[Tensor, "batch words"]) -> Bool[Tensor, "batch 
     """Which arcs there can be: from the root to any word, so that no row is empty, and between real words."""
     between = word_mask[:, :, None] & word_mask[:, None, :]
     return torch.cat((torch.ones_like(between[:, :, :1]), between), 2)
+
+
+def best_relations(rels: Float[Tensor, "batch words heads relations"], root: int) -> Int[Tensor, "batch words heads"]:
+    """The best relation of each dependent to each head: `root` to the root, and to nothing else.
+
+    Args:
+        rels: Scores of relations.
+        root: Id of the relation `root`.
+    """
+    is_root = torch.arange(rels.shape[3], device=rels.device) == root
+    between = rels[:, :, 1:].masked_fill(is_root, -torch.inf).argmax(3)
+    return torch.cat((torch.full_like(rels[:, :, :1, 0], root, dtype=torch.long), between), 2)
 
 
 def parsing_loss(

@@ -1,4 +1,4 @@
-"""Words as windows for an encoder, and a tree over every sentence from the scores of its windows.
+"""Words as windows for an encoder, and a tree over every sentence from the scores of its windows, see `assemble`.
 
 A window scores the arcs among the words that it holds. Each word takes its head by the window in which it is furthest
 from an edge; arcs to words outside that window are not allowed. One tree is then searched for the whole sentence.
@@ -7,15 +7,16 @@ from an edge; arcs to words outside that window are not allowed. One tree is the
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from dlfa_adapters.data.batching import IGNORED, Pooling, check_pooling, pad_batch
 from dlfa_adapters.data.windows import Window, make_windows
 from dlfa_adapters.kinds.encoded import Encoded, FoundScores
-from dlfa_adapters.kinds.parsing.decode import best_tree
-from dlfa_adapters.kinds.parsing.kind import ROOT, TaggedWords
+from dlfa_adapters.kinds.parsing.assemble import tree_of_windows, words_of_pieces
+from dlfa_adapters.kinds.parsing.biaffine import best_relations
+from dlfa_adapters.kinds.parsing.head import ROOT
+from dlfa_adapters.kinds.parsing.kind import TaggedWords
 from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype
 from dlfa_adapters.tasks import POS
 
@@ -97,13 +98,8 @@ class Trees(Encoded):
         self.rows = [self._row(window) for window in self.windows]
 
     def _row(self, window: Window) -> WordRow:
-        word_ids = [0] * len(window.input_ids)
-        for word, (start, stop) in enumerate(window.held, 1):
-            first = stop - 1 if self.pooling == "last" else start
-            last = start + 1 if self.pooling == "first" else stop
-            word_ids[first:last] = [word] * (last - first)
         upos = self.upos[window.sentence][window.first : window.first + len(window.held)]
-        return WordRow(window.input_ids, word_ids, upos)
+        return WordRow(window.input_ids, words_of_pieces(window, self.pooling), upos)
 
     def best(self, rows: Sequence[int], logits: Any) -> Tensor:
         """See `kept`."""
@@ -124,10 +120,7 @@ class Trees(Encoded):
             return logits
         arcs, rels = logits
         words = arcs.shape[1]
-        root = list(self.labels).index(ROOT)
-        is_root = torch.arange(rels.shape[-1], device=rels.device) == root
-        chosen = rels.masked_fill(is_root, -torch.inf).argmax(-1)
-        chosen[:, :, 0] = root
+        chosen = best_relations(rels, list(self.labels).index(ROOT))
         size = arcs.new_full((len(arcs), 1), words, dtype=torch.float32)
         return torch.cat((size, arcs.float().flatten(1), chosen.float().flatten(1)), 1)
 
@@ -145,22 +138,13 @@ class Trees(Encoded):
             for words, numbers in zip(self.words, by_sentence, strict=True)
         ]
 
-    def _tree(self, words: int, scored: Sequence[tuple[Window, np.ndarray]]) -> list[Arc]:
+    def _tree(self, words: int, scored: Sequence[tuple[Window, Any]]) -> list[Arc]:
         """The tree of a sentence from its windows."""
-        if not words:
-            return []
-        scores = np.full((words, words + 1), -np.inf)
-        rels = np.zeros((words, words + 1), dtype=np.int64)
+        parts = []
         for window, line in scored:
-            size, held = int(line[0]), len(window.held)
-            arcs, names = line[1 : 1 + 2 * size * (size + 1)].reshape(2, size, size + 1)
-            own = [word - window.first for word in window.words]
-            inside = slice(window.first + 1, window.first + 1 + held)
-            for whole, part in ((scores, arcs), (rels, names)):
-                whole[window.words, 0] = part[own, 0]
-                whole[window.words, inside] = part[own, 1 : held + 1]
-        heads = best_tree(scores)
-        return [Arc(head, self.labels[rels[word, head]]) for word, head in enumerate(heads)]
+            size = int(line[0])
+            parts.append((window, *line[1 : 1 + 2 * size * (size + 1)].reshape(2, size, size + 1)))
+        return [Arc(head, self.labels[relation]) for head, relation in tree_of_windows(words, parts)]
 
     def labelled(self, gold: Sequence[Any]) -> list[WordRow]:  # type: ignore[override]
         """Head and relation of each word that is scored in a window; a head outside it is not learned."""

@@ -1,5 +1,7 @@
 """What heads and models ask of parsing: the biaffine head, its inputs, and what its loss counts."""
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +10,10 @@ from dlfa_adapters.kinds.parsing.options import BiaffineOptions
 
 if TYPE_CHECKING:
     from dlfa_adapters.kinds.parsing.biaffine import Biaffine
+    from dlfa_adapters.kinds.parsing.onnx_form import ParserForm
+
+ROOT = "root"
+"""The relation of the one word of a sentence that has no head."""
 
 
 class HeadOfParsing(KindOfHead):
@@ -30,6 +36,18 @@ class HeadOfParsing(KindOfHead):
         from dlfa_adapters.kinds.parsing.biaffine import Biaffine
 
         return Biaffine(width, num_labels, options)
+
+    def onnx_form(self, config: Mapping[str, Any], labels: Sequence[str]) -> "ParserForm":
+        """See `onnx_form.ParserForm`."""
+        from dlfa_adapters.kinds.parsing.onnx_form import ParserForm
+
+        return ParserForm(list(labels).index(ROOT), reads_upos=bool(config["upos_size"]))
+
+    def onnx_sources(self) -> dict[str, Path]:
+        """See `KindOfHead`; with what makes trees of scores."""
+        here = Path(__file__).parent
+        parts = {name: here / f"{name}.py" for name in ("assemble", "decode")}
+        return {**super().onnx_sources(), **parts, "trees": here.parents[1] / "data" / "trees.py"}
 
     def items_in_loss(self, head_type: str, num_labels: int, labels: Any, mask: Any) -> Any:
         """Words whose head is learned."""

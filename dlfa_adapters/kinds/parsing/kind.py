@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dlfa_adapters.data.readers.base import Notes
 from dlfa_adapters.data.readers.conllu import Tree
 from dlfa_adapters.kinds.base import Kind
-from dlfa_adapters.kinds.parsing.head import HeadOfParsing
+from dlfa_adapters.kinds.parsing.head import ROOT, HeadOfParsing
 from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tasks.task import check_labels
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from dlfa_adapters.kinds.parsing.encode import Trees
     from dlfa_adapters.kinds.parsing.parser import Parser
 
-
-ROOT = "root"
-"""The relation of the one word of a sentence that has no head."""
 
 MOST_PIECES = 512
 """Longer windows are not made unless they are learned from: the memory of the scores grows with their square."""
