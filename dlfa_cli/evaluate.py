@@ -16,9 +16,11 @@ from dlfa_cli.options import (
     Resamples,
     RunFolder,
     TagColumn,
+    Upos,
     WordColumn,
     adapters_by_language,
     language_list,
+    read_besides,
 )
 
 Split = Annotated[str, typer.Option(help="`train`, `dev` or `test`.")]
@@ -43,6 +45,7 @@ def evaluate(
     ] = None,
     precision: EvaluationPrecision = "fp32",
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile: pays for much data.")] = False,
+    upos: Upos = None,
     resamples: Resamples = RESAMPLES,
     seed: BootstrapSeed = 0,
     as_json: AsJson = False,
@@ -69,7 +72,7 @@ def evaluate(
     own = task_of(read := read_run(run))
     given: dict[str, Any] = {
         "task": task, "split": split, "languages": language_list(languages), "limit": limit,
-        "format": format, "word_column": word_column, "tag_column": tag_column,
+        "format": format, "word_column": word_column, "tag_column": tag_column, "options": read_besides(read, upos),
     }  # fmt: skip
     _check_data(data, given, own.name)
     check_precision(precision)

@@ -48,6 +48,7 @@ def with_options(*honoured_by: str, without: tuple[str, ...] = ()) -> Callable[[
 
 def signature_of(generated: Generated) -> list[inspect.Parameter]:
     """The options of a command as parameters of a function, as typer takes them."""
+    from dlfa_adapters.kinds import options_of_kinds
     from dlfa_adapters.learning import loops
     from dlfa_adapters.learning.settings import MachineOptions, StepOptions, TextOptions
 
@@ -56,6 +57,7 @@ def signature_of(generated: Generated) -> list[inspect.Parameter]:
         **dict.fromkeys(TextOptions.__annotations__, TEXT),
         **dict.fromkeys(StepOptions.__annotations__, STEPS),
         **dict.fromkeys(MachineOptions.__annotations__, MACHINE),
+        **dict.fromkeys(options_of_kinds(), HEAD),
     }
     parameters = []
     for name, option in _known().items():

@@ -34,6 +34,10 @@ LanguageAdapter = Annotated[
     typer.Option(help="Folder of a language adapter that replaces the source's (runs of --tuning stack)."),
 ]
 EvaluationPrecision = Annotated[str, typer.Option(help="`fp32`, or `bf16`: half the memory.")]
+Upos = Annotated[
+    str | None,
+    typer.Option(help="Parsing: parts of speech to read, `gold` of the data or a run of a tagger; default: the run's."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 
 RESAMPLES, _MOST_RESAMPLES = 1000, 1_000_000
@@ -157,6 +161,22 @@ def file_by_language(given: Sequence[str] | None, option: str) -> dict[str, str]
             raise ConfigError(f"{option} names {match[1]} twice: {files[match[1]]} and {match[2]}.")
         files[match[1]] = match[2]
     return files
+
+
+def read_besides(run: Any, upos: str | None) -> dict[str, Any]:
+    """What a run shall read in the place of what it says itself; see `options_of_run`.
+
+    Raises:
+        ConfigError: If it reads nothing of the sort.
+        RunError: If what is named is no run.
+    """
+    from dlfa_adapters.kinds import kind_named
+    from dlfa_adapters.predict.load import kind_of
+    from dlfa_adapters.predict.options import options_of_run
+
+    options = {} if upos is None else {"upos": upos}
+    options_of_run(run, kind_named(kind_of(run)), options)
+    return options
 
 
 def language_list(text: str | None) -> list[str] | None:

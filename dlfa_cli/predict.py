@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dlfa_cli.options import EvaluationPrecision, LanguageAdapter, RunFolder
+from dlfa_cli.options import EvaluationPrecision, LanguageAdapter, RunFolder, Upos, read_besides
 
 _COLOURS = {"PER": "green", "LOC": "cyan", "ORG": "magenta"}
 
@@ -28,13 +28,15 @@ def predict(
     language_adapter: LanguageAdapter = None,
     precision: EvaluationPrecision = "fp32",
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile: pays for many texts.")] = False,
+    upos: Upos = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list on stdout.")] = False,
 ) -> None:
-    """Tag or label text, by what the run was trained for.
+    """Tag, label or parse text, by what the run was trained for.
 
     A tagger writes a word and its tag a line, an empty line after each text; text is split into words at blanks and
     punctuation, Chinese and Japanese into characters. A classifier writes a label and its probability a line, one line
-    for each text; the two texts of a pair have a TAB between them. Examples:
+    for each text; the two texts of a pair have a TAB between them. A parser writes CoNLL-U; it reads texts, or CoNLL-U,
+    of which all but heads and relations is kept. Examples:
 
     `dlfa predict runs/ner-demo "Amina alisafiri hadi Kigali."`
 
@@ -45,6 +47,8 @@ def predict(
     `dlfa predict runs/ner-stack --language-adapter adapters/sw "Amina alisafiri hadi Kigali."`
 
     `dlfa predict runs/xnli --file pairs.tsv`
+
+    `dlfa predict runs/parse-lora --file words.conllu > parsed.conllu`
     """
     from dlfa_adapters.data.words import check_language
     from dlfa_adapters.ground.environment import count_items
@@ -65,13 +69,14 @@ def predict(
     read = read_run(run)
     if language_adapter is not None:
         check_has_language(read)
+    options = read_besides(read, upos)
     task, texts = task_of(read), _texts(text, file)
     kind = kind_of_task(task)
     inputs = kind.read_lines(texts, language, takes_pairs(read))
     with loading("Loading the model") as screen:
         from dlfa_adapters.predict.forms import load_fast
 
-        model: Any = load_fast(read, language_adapter, precision=precision, compile=compile)
+        model: Any = load_fast(read, language_adapter, precision=precision, compile=compile, options=options)
     with progress_bars(screen) as progress:
         step = count_items(len(inputs), len(inputs), lambda done, total: progress(kind.verb, done, total))
         answers = kind.answers(model, texts, inputs, step)

@@ -24,7 +24,7 @@ def train(
     context: typer.Context,
     task: Annotated[
         str | None,
-        typer.Argument(help="ner, pos, xnli, pawsx, topic, sentiment; or any name, with the labels of the data."),
+        typer.Argument(help="ner, pos, parse, xnli, pawsx, topic, sentiment; or any name, with the data's labels."),
     ] = None,
     train_source: Annotated[
         list[str] | None,

@@ -1,13 +1,16 @@
 """Python lists as data: pairs of words and tags, texts and labels, or dictionaries with the library's column names."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dlfa_adapters.data.readers.base import Example, Notes, Sentence
+from dlfa_adapters.data.readers.conllu import Tree
 from dlfa_adapters.data.readers.containers import name_classes
 from dlfa_adapters.data.readers.labelled_text import flaw_of
 from dlfa_adapters.data.readers.values import (
     BadValue,
+    as_head,
     as_label,
     as_tags,
     as_words,
@@ -16,9 +19,13 @@ from dlfa_adapters.data.readers.values import (
     tags_keys,
     words_key,
 )
+from dlfa_adapters.data.trees import wrong_in_tree
 from dlfa_adapters.ground.errors import DataError
 
-_FORMS = "(words, tags), (text, label), (text, text_pair, label), or a dictionary with words and tags or text and label"
+_FORMS = (
+    "(words, tags), (text, label), (text, text_pair, label), or a dictionary with words and tags, words, heads and "
+    "deprels, or text and label"
+)
 
 
 def items_from(source: Iterable[Any], language: str, notes: Notes, labels: Sequence[str] = ()) -> dict[str, list[Any]]:
@@ -75,6 +82,9 @@ def _from_mapping(row: Mapping[str, Any], index: int, notes: Notes, tags: str) -
     own_id, language = "id" in values, values.get("language")
     id_ = str(values.get("id", index))
     named = words_key(row)
+    if named is not None and ("heads" in row or "head" in row):
+        tree = _tree(row[named], row, row.get(tags), f"{notes.path}: item {index}")
+        return replace(tree, id=id_, language=language, own_id=own_id)
     if named is not None and isinstance(row.get(tags), list | tuple):
         return _sentence(row[named], row[tags], id_, language, index, notes, own_id)
     text, second = values.get("text"), values.get("text_pair")
@@ -102,6 +112,27 @@ def _sentence(
         return Sentence(known, as_tags(tags, known), id_, language=language, own_id=own_id)
     except BadValue as error:
         raise DataError(f"{notes.path}: item {index}: {error}") from error
+
+
+def _tree(words: Sequence[Any], row: Mapping[str, Any], tags: Any, place: str) -> Tree:
+    """A tree from a head, a relation and perhaps a tag for each word; heads are numbers, or digits."""
+    heads, deprels = row.get("heads", row.get("head")), row.get("deprels", row.get("deprel"))
+    for what, values in (("head", heads), ("relation", deprels)):
+        if not isinstance(values, list | tuple) or len(values) != len(words):
+            raise DataError(f"{place}: expected a {what} for each of {len(words)} words, but got {values!r:.60}")
+    try:
+        known, relations = as_words(words), as_words(deprels)
+        numbers = [as_head(head, len(known)) for head in heads]
+        upos = as_tags(row["upos"], known) if "upos" in row else ["_"] * len(known)
+        others = upos if tags is None else as_tags(tags, known)
+    except BadValue as error:
+        raise DataError(f"{place}: {error}") from error
+    nodes = [
+        [str(i), word, "_", tag, "_", "_", str(head), deprel, "_", "_"]
+        for i, (word, tag, head, deprel) in enumerate(zip(known, upos, numbers, relations, strict=True), 1)
+    ]
+    wrong = wrong_in_tree(numbers)
+    return Tree(known, others, "", rows=nodes, nodes=nodes, wrong=f"{place}: {wrong[1]}" if wrong else "")
 
 
 def _is_words(value: Any) -> bool:

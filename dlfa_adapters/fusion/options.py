@@ -17,6 +17,9 @@ FIRST_WEIGHTS = {"first_weights": True}
 NEWER = {"newer": True}
 """Metadata of an option that records of earlier versions do not have: at its default they do not get it either."""
 
+A_RUN_UNLESS = "a_run_unless"
+"""Metadata of an option that names a run folder: the words that it may be instead."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class DLFAOptions:

@@ -14,6 +14,7 @@ from dlfa_adapters.kinds.tagging import Spans, Tagging
 from dlfa_adapters.tasks import KINDS, Task
 
 if TYPE_CHECKING:
+    from dlfa_adapters.fusion.options import Option
     from dlfa_adapters.kinds.classification.accuracy import ClassificationAccuracy
     from dlfa_adapters.kinds.metric import CountedScore, Metric
     from dlfa_adapters.kinds.tagging.accuracy import TokenAccuracy, XtremePosF1
@@ -30,6 +31,7 @@ __all__ = [
     "kind_of_head",
     "kind_of_task",
     "metrics_for",
+    "options_of_kinds",
     "register_kind",
     "scores_for",
 ]
@@ -89,6 +91,11 @@ def metrics_for(task: Task) -> "tuple[Metric, ...]":
         ConfigError: If the task's metric does not fit its kind.
     """
     return kind_of_task(task).metrics(task)
+
+
+def options_of_kinds() -> "dict[str, Option]":
+    """The options of a training that single kinds have, by name."""
+    return {name: option for kind in KINDS.values() for name, option in kind.known_options().items()}
 
 
 def kind_of_head(head_type: str) -> Kind | None:

@@ -13,6 +13,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dlfa_adapters.ground.errors import ConfigError
@@ -115,6 +116,10 @@ class Kind(KindOfHead):
 
     # Models
 
+    def completed(self, inputs: Sequence[Any], options: Mapping[str, Any]) -> list[Any]:
+        """Inputs with what a model reads besides, as `options` say; see `predictor`."""
+        return list(inputs)
+
     def longest(self, max_length: int, limit: int) -> int:
         """Most pieces of a row that is predicted, where rows to learn from have `max_length` and encoders `limit`."""
         return max_length
@@ -134,9 +139,24 @@ class Kind(KindOfHead):
 
     @abstractmethod
     def predictor(
-        self, model: Any, tokenizer: Any, labels: Sequence[str], windows: Mapping[str, Any], pair: bool | None
+        self,
+        model: Any,
+        tokenizer: Any,
+        labels: Sequence[str],
+        windows: Mapping[str, Any],
+        pair: bool | None,
+        options: Mapping[str, Any] = MappingProxyType({}),
     ) -> "Predictor":
-        """A model that predicts, as a user calls it; `windows` is what a run says under that name."""
+        """A model that predicts, as a user calls it.
+
+        Args:
+            model: The model.
+            tokenizer: Its fast tokenizer.
+            labels: Label names by id.
+            windows: What a run says under that name.
+            pair: Whether it was trained on pairs; None where that is not known.
+            options: Those of `options`, a predictor in the place of a run folder.
+        """
 
     # Scores
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dlfa_adapters.data.readers.base import KindOfData
-from dlfa_adapters.fusion.options import check_values, no_such_option, options_of
+from dlfa_adapters.fusion.options import Option, check_values, no_such_option, options_of
 from dlfa_adapters.ground.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class KindOfHead(KindOfData):
         head_types: The heads that such tasks are learned with, the usual one first.
         own_heads: Those of them that adapters does not have, with the dataclass of their options; see `make_head`.
         head_options: Options of the usual head, in a training.
+        options: Dataclass of options that say how a model of this kind reads; None for none.
         head_inputs: What heads read besides the encoder's inputs and labels.
         plain_heads: Those of them that a plain model can do, with what Transformers calls the problem, or None.
         label_inputs: What a head calls the inputs that are labels; `items_in_loss` counts by the first.
@@ -44,6 +45,7 @@ class KindOfHead(KindOfData):
     head_types: ClassVar[tuple[str, ...]]
     own_heads: ClassVar[Mapping[str, type]] = {}
     head_options: ClassVar[Mapping[str, Any]] = {}
+    options: ClassVar[type | None] = None
     head_inputs: ClassVar[tuple[str, ...]] = ()
     plain_heads: ClassVar[Mapping[str, str | None]] = {}
     label_inputs: ClassVar[tuple[str, ...]] = ("labels",)
@@ -53,6 +55,28 @@ class KindOfHead(KindOfData):
     def own_head(self) -> str | None:
         """The usual head where adapters does not have it, else None."""
         return self.head_types[0] if self.head_types[0] in self.own_heads else None
+
+    def known_options(self) -> dict[str, Option]:
+        """The options of a training that only this kind has, by name: those of its own heads, and `options`."""
+        classes = [*self.own_heads.values(), *([] if self.options is None else [self.options])]
+        return {name: option for cls in classes for name, option in options_of(cls).items()}
+
+    def split_options(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Options of the usual head, and those of `options`.
+
+        Raises:
+            ConfigError: If the kind has no such option, or it cannot have that value.
+        """
+        known = self.known_options()
+        for name, value in given.items():
+            if name not in known:
+                raise ConfigError(no_such_option(f"A training for {self.name} has no", name, known))
+            try:
+                known[name].check(value)
+            except ValueError as error:
+                raise ConfigError(str(error)) from error
+        own = {} if self.options is None else options_of(self.options)
+        return {n: v for n, v in given.items() if n not in own}, {n: v for n, v in given.items() if n in own}
 
     def own_options(self, head_type: str, options: Mapping[str, Any]) -> Any:
         """Options of a head of `own_heads`, from values by name.

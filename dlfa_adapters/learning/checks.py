@@ -10,6 +10,7 @@ from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.loops import check_honoured
 from dlfa_adapters.learning.ranges import check_steps
 from dlfa_adapters.learning.settings import Settings, make_settings
+from dlfa_adapters.predict.options import check_runs
 from dlfa_adapters.runs import check_run_place
 from dlfa_adapters.runs.lifecycle import check_training_place, read_plan
 from dlfa_adapters.tasks import get_task
@@ -50,8 +51,6 @@ def check_training(task: str, *, tuning: str | None = None, out: str | Path | No
         DataError: If there are no such data.
     """
     check_options(task, tuning=tuning, **options)
-    if tuning is not None:
-        check_learned(task, get_tuning(tuning))
     if out is not None or tuning is not None:
         folder = Path(out or f"runs/{task}-{get_tuning(str(tuning)).name}")
         check_training_place(folder)
@@ -80,6 +79,7 @@ def check_options(
     reading = Reading.taken_from(options)
     settings = make_settings(**options)
     method = None if tuning is None else get_tuning(tuning, settings.steps.leave_out)
+    check_kind(task, settings, method)
     if method is not None:
         check(settings, method)
     check_labels_from(labels)
@@ -96,14 +96,18 @@ def check_options(
     check_encoder_name(model)
 
 
-def check_learned(task: str, tuning: Tuning) -> None:
-    """Refuse a tuning that a known task is not learned with.
+def check_kind(task: str, settings: Settings, tuning: Tuning | None) -> None:
+    """Refuse what the kind of a known task does not have: options, a tuning.
 
     Raises:
         ConfigError: Saying what to type.
+        RunError: If an option names a run, and it is none.
     """
-    known = get_task(task)
-    if known is not None and tuning.on_states and not (kind := kind_of_task(known)).learns_on_states:
+    if (known := get_task(task)) is None:
+        return
+    kind = kind_of_task(known)
+    check_runs(kind, kind.split_options(settings.kind)[1])
+    if tuning is not None and tuning.on_states and not kind.learns_on_states:
         kind.scorer()
 
 

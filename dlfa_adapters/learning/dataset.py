@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from dlfa_adapters.data.assemble import Loaded, join_loaded
@@ -146,10 +147,12 @@ def describe_data(loaded: Loaded, source: Sources) -> dict[str, Any]:
     }
 
 
-def make_examples(task: Task, dataset: Any, tokenizer: Any, settings: Settings) -> Examples:
-    """Rows of a dataset with the columns of `load_source`."""
+def make_examples(
+    task: Task, dataset: Any, tokenizer: Any, settings: Settings, options: Mapping[str, Any] = MappingProxyType({})
+) -> Examples:
+    """Rows of a dataset with the columns of `load_source`; `options` are those of `Kind.completed`."""
     kind = kind_of_task(task)
-    return examples_of(task, kind.inputs(dataset), kind.gold(dataset), tokenizer, settings)
+    return examples_of(task, kind.completed(kind.inputs(dataset), options), kind.gold(dataset), tokenizer, settings)
 
 
 def examples_of(task: Task, inputs: Sequence[Any], gold: Sequence[Any], tokenizer: Any, settings: Settings) -> Examples:

@@ -6,6 +6,7 @@ The options of a fusion are every loop's that has one: they are the module's.
 from dataclasses import dataclass
 
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.kinds import options_of_kinds
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.tuning import Tuning
 
@@ -63,8 +64,8 @@ class Loop:
 
 TRAINER = Loop(
     "A training of the encoder",
-    (*_HEAD, *_TEXT, "epochs", "max_steps", "min_steps", *_RATES, *_OPTIMISER, "patience", "every", *_MACHINE,
-     "states", "leave_out"),
+    (*_HEAD, *options_of_kinds(), *_TEXT, "epochs", "max_steps", "min_steps", *_RATES, *_OPTIMISER, "patience", "every",
+     *_MACHINE, "states", "leave_out"),
 )  # fmt: skip
 LINEAR_ON_STATES = Loop(
     "--tuning features, where the encoder runs once and a linear classifier learns on its states,",

@@ -25,6 +25,7 @@ from dlfa_adapters.learning.dataset import (
     task_for,
 )
 from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.predict.options import with_runs
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tuning import TUNINGS, PartSize, Tuning, parameter_report, trainable_share
 
@@ -49,6 +50,7 @@ class Plan:
         steps: How many there will be in all, unless the training ends earlier.
         states: What happens to the states of blocks that do not change; nothing where there are none.
         windows: How the run cuts what it predicts.
+        options: What else it reads, see `Kind.options`.
     """
 
     task: Task
@@ -66,6 +68,7 @@ class Plan:
     steps: int = 0
     states: str = ""
     windows: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
         """What is going to be trained, and what else there is: for the screen or a log, without the notes."""
@@ -153,6 +156,7 @@ def prepare(
     check_same_kind(rows, dev_rows)
     known = task_for(task, rows, labels)
     kind = kind_of_task(known)
+    of_head, options = kind.split_options(settings.kind)
     loaded = load_encoder(model)
     encoder = loaded.describe()
     if settings.head.fuse_layer == AUTO:
@@ -168,21 +172,23 @@ def prepare(
         id2label=known.id2label,
         overwrite_ok=True,
         **kind.head_options,
+        **of_head,
         **settings.head.keywords(),
     )
     learner = tuning.prepare(loaded.model, known.name)
     data = {"train": describe_data(rows, source)}
     if dev_rows is not None:
         data["dev"] = describe_data(dev_rows, source if dev_source is None else dev_source)
-    train = make_examples(known, rows.dataset, loaded.tokenizer, settings)
+    read = with_runs(kind, options)
+    train = make_examples(known, rows.dataset, loaded.tokenizer, settings, read)
     given, count = settings, len(train.rows)
     plateau = tuning.on_states and settings.head.classifier == "bilstm"
     settings = least_steps(given, count, plateau=plateau)
     predicting = settings.changed(max_length=kind.longest(settings.text.max_length, loaded.most_pieces))
-    dev = make_examples(known, dev_rows.dataset, loaded.tokenizer, predicting) if dev_rows else None
+    dev = make_examples(known, dev_rows.dataset, loaded.tokenizer, predicting, read) if dev_rows else None
     plan = Plan(known, tuning, settings, loaded, learner, out, data, parameter_report(learner), choice=chosen)
     plan.taken = [*rows.taken, *(dev_rows.taken if dev_rows else ())]
-    plan.steps, plan.windows = settings.steps.total(count), windows_of(predicting)
+    plan.steps, plan.windows, plan.options = settings.steps.total(count), windows_of(predicting), options
     items = f"{len(train.gold):,} {kind.texts}"
     plan.notes += told(given, settings, count, items, plateau=plateau) + _notes(plan)
     plan.notes += data_notes(rows, dev_rows, known)

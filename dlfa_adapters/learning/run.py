@@ -15,7 +15,7 @@ from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.arguments import training_arguments, with_evaluations
 from dlfa_adapters.learning.auto_layer import LayerChoice
-from dlfa_adapters.learning.checks import check_learned, check_training, default_source
+from dlfa_adapters.learning.checks import check_kind, check_training, default_source
 from dlfa_adapters.learning.dataset import PYTHON_OBJECTS, Sources, source_as_text
 from dlfa_adapters.learning.features import train_features
 from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
@@ -50,14 +50,14 @@ def train(
     progress: Progress | None = None,
     **options: Any,
 ) -> Run:
-    """Train a tagger or classifier on data in one language or several, and save it as a run.
+    """Train a tagger, parser or classifier on data in one language or several, and save it as a run.
 
     The checkpoint with the best score on *source* dev data is kept. Killed at any moment and called again with
     `resume=True`, a training ends with the weights that it would have had.
 
     Args:
-        task: A task known by name (`ner`, `pos`, `xnli`, `pawsx`, `topic`, `sentiment`), or any other name: kind and
-            labels are then those of the data.
+        task: A task known by name (`ner`, `pos`, `parse`, `xnli`, `pawsx`, `topic`, `sentiment`), or any other name:
+            kind and labels are then those of the data.
         train_data: A file, a folder, `hub:NAME`, `samples:NAME`, or Python items; see `data.sources.load_source`. For
             several source languages a mapping, `{"en": "train-en.tsv", "de": "train-de.tsv"}`. Default: the samples of
             the task.
@@ -95,7 +95,7 @@ def train(
     given = make_settings(**options)
     method = get_tuning(tuning or default_tuning(), given.steps.leave_out)
     check_honoured(given, method)
-    check_learned(task, method)
+    check_kind(task, given, method)
     settings = resolve(given, method)
     source = default_source(task) if train_data is None else train_data
     out = Path(out or f"runs/{task}-{method.name}")

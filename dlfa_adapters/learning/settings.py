@@ -1,11 +1,13 @@
 """The options of a training, checked and filled in: of the head, the text, the steps and the machine."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from dlfa_adapters.fusion.options import Option, check_values, flat, no_such_option, options_of
 from dlfa_adapters.ground.environment import world_size
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.kinds import options_of_kinds
 from dlfa_adapters.learning.ranges import blocks_left_out, check_ranges, check_report_to, rates_to_try, several_rates
 from dlfa_adapters.tasks.head_options import HeadOptions
 from dlfa_adapters.tuning import Tuning
@@ -110,6 +112,7 @@ class Settings:
         text: How text is cut.
         steps: How it learns.
         machine: How the machine is used.
+        kind: Those options of the kind of task (`Kind.known_options`) that were given.
         given: Names of the options of the head that were given; for the others a tuning may have other defaults.
     """
 
@@ -117,16 +120,18 @@ class Settings:
     text: TextOptions = field(default_factory=TextOptions)
     steps: StepOptions = field(default_factory=StepOptions)
     machine: MachineOptions = field(default_factory=MachineOptions)
+    kind: Mapping[str, Any] = field(default_factory=dict)
     given: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
     @staticmethod
     def known(fusion: str = "dlfa") -> dict[str, Option]:
-        """All options by name, with those of a fusion.
+        """All options by name, with those of a fusion, and of all kinds of tasks.
 
         Raises:
             ConfigError: If there is no such fusion, or one of its options has the name of another one.
         """
-        head, others = HeadOptions.known(fusion), {n: o for part in _PARTS for n, o in options_of(part).items()}
+        parts = (*map(options_of, _PARTS), options_of_kinds())
+        head, others = HeadOptions.known(fusion), {name: option for part in parts for name, option in part.items()}
         if both := sorted(head.keys() & others):
             raise ConfigError(f"The fusion {fusion!r} has an option {both[0]!r}, as every training has; rename it.")
         return {**head, **others}
@@ -137,21 +142,21 @@ class Settings:
         Raises:
             ConfigError: If there is no such option, or it cannot have that value.
         """
-        text, steps, machine = (
-            {name: options.pop(name) for name in options_of(part) if name in options} for part in _PARTS
-        )
+        parts = (*map(options_of, _PARTS), options_of_kinds())
+        text, steps, machine, kind = ({name: options.pop(name) for name in part if name in options} for part in parts)
         return replace(
             self,
             head=self.head.changed(**options),
             text=replace(self.text, **text),
             steps=replace(self.steps, **steps),
             machine=replace(self.machine, **machine),
+            kind={**self.kind, **kind},
         )
 
     def as_dict(self) -> dict[str, Any]:
         """For a JSON file; `make_settings(**settings)` reads it again."""
         others = {name: value for part in (self.text, self.steps, self.machine) for name, value in flat(part).items()}
-        options = {**self.head.recorded(), **others}
+        options = {**self.head.recorded(), **self.kind, **others}
         for name, before in _STANDS_BEHIND.items():
             if name in options:
                 value, names = options.pop(name), list(options)
@@ -177,9 +182,8 @@ def make_settings(**options: Any) -> Settings:
         ConfigError: If there is no option of that name, or a value cannot work.
     """
     known = Settings.known(options.get("fusion") or "dlfa")
-    for name in options:
-        if name not in known:
-            raise ConfigError(no_such_option("There is no training", name, known))
+    if unknown := [name for name in options if name not in known]:
+        raise ConfigError(no_such_option("There is no training", unknown[0], known))
     options = {name: value for name, value in options.items() if value is not None}
     if isinstance(layer := options.get("fuse_layer"), str) and layer != "auto":
         raise ConfigError(f"fuse_layer must be a layer, several, or auto; got {layer!r}.")
@@ -205,8 +209,8 @@ def resolve(settings: Settings, tuning: Tuning) -> Settings:
     """
     import torch
 
-    gpu, known = torch.cuda.is_available(), HeadOptions.known(settings.head.fusion)
     head, steps, machine = settings.head, settings.steps, settings.machine
+    gpu, known = torch.cuda.is_available(), HeadOptions.known(head.fusion)
     if machine.precision == "fp16" and not gpu:
         raise ConfigError("precision fp16 needs a GPU; type --precision bf16 or fp32.")
     if tuning.on_states and machine.precision not in (None, "fp32"):
@@ -214,7 +218,6 @@ def resolve(settings: Settings, tuning: Tuning) -> Settings:
     defaults, given_rate = tuning.defaults_for(head.classifier), steps.learning_rate
     head_rate = given_rate if given_rate and defaults.head_learning_rate == defaults.learning_rate else None
     bf16 = gpu and torch.cuda.is_bf16_supported() and not tuning.on_states
-    share = steps.batch_size // world_size()
     least = 0 if steps.epochs is not None or steps.max_steps > 0 else defaults.min_steps
     resolved = settings.changed(
         **{name: value for name, value in defaults.head.items() if name in known and name not in settings.given},
@@ -224,7 +227,7 @@ def resolve(settings: Settings, tuning: Tuning) -> Settings:
         head_learning_rate=steps.head_learning_rate or head_rate or defaults.head_learning_rate,
         head_learning_rates=rates_to_try(steps, defaults),
         learning_rates=steps.learning_rates or (),
-        micro_batch_size=machine.micro_batch_size or max(1, share),
+        micro_batch_size=machine.micro_batch_size or max(1, steps.batch_size // world_size()),
         precision=machine.precision or ("bf16" if bf16 else "fp32"),
     )
     accumulation_steps(resolved)

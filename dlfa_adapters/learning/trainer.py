@@ -103,6 +103,12 @@ class TrainingMixin:
         check_loss(model, inputs, loss.detach(), self.state.global_step + 1)
         return result
 
+    def _get_num_items_in_batch(self: Any, batch_samples: list[Any], device: Any) -> Any:
+        """Of an accumulated batch, by the first of the labels, whatever the head calls it."""
+        name = self.label_names[0]
+        labels = [{"labels": batch[name]} for batch in batch_samples if name in batch]
+        return super()._get_num_items_in_batch(labels, device)  # type: ignore[misc]
+
     def training_step(self: Any, *args: Any, **kwargs: Any) -> Any:
         """Forward and backward. Gradients must be finite; looked at before Trainer scales all of them by their norm.
 

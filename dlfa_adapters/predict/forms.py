@@ -4,7 +4,9 @@ A plain one is a Transformers model of its own; the Auto classes take a run fold
 `pipeline("token-classification", model=RUN)`.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import torch
@@ -30,6 +32,7 @@ def load_fast(
     *,
     precision: str = "fp32",
     compile: bool = False,
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Predictor:
     """Load the model of a run as `load_run` does, on the GPU where there is one.
 
@@ -39,6 +42,7 @@ def load_fast(
         precision: `fp32`; or `bf16`: bfloat16 but for the batch norm of the fusion. It takes half the memory; about two
             labels in a thousand come out different.
         compile: Use `torch.compile`: the first batches take a minute, all others less time.
+        options: See `load_run`.
 
     Returns:
         A tagger or a classifier.
@@ -49,7 +53,7 @@ def load_fast(
     """
     check_precision(precision)
     run = run if isinstance(run, Run) else read_run(run)
-    predictor = load_run(run, language_adapter)
+    predictor = load_run(run, language_adapter, options=options)
     if compile:
         try:  # what adapters adds around every layer cannot be compiled as a whole
             predictor.model = plain_model(run, predictor)[0]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
@@ -10,6 +11,7 @@ from dlfa_adapters.ground.errors import ConfigError, RunError, mend
 from dlfa_adapters.ground.folders import check_writable
 from dlfa_adapters.heads.saved_config import is_dlfa, read_head_config
 from dlfa_adapters.kinds import kind_named, kind_of_head
+from dlfa_adapters.predict.options import options_of_run, with_runs
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.tasks import KINDS, Task, get_task
 
@@ -21,13 +23,19 @@ PRECISIONS = {"fp32": "float32", "bf16": "bfloat16"}
 """Numbers to compute in, and what PyTorch calls them. float16 is none: the printed gate of DLFA overflows in it."""
 
 
-def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) -> "Predictor":
+def load_run(
+    run: str | Path | Run,
+    language_adapter: str | Path | None = None,
+    *,
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> "Predictor":
     """Load the model of a run: the encoder that it was trained on, or its own, with what was trained on it.
 
     Args:
         run: A run folder, or what `read_run` made of it.
         language_adapter: For a run that was trained over a language adapter: the folder of another language's, which
             takes its place. Head, labels and fuse layer stay.
+        options: What the model reads besides, in the place of what the run says; see `Kind.options`.
 
     Returns:
         A tagger or a classifier, by the kind of the head. It predicts what it predicted in the process that trained it.
@@ -64,7 +72,8 @@ def load_run(run: str | Path | Run, language_adapter: str | Path | None = None) 
         raise RunError(f"The run {run.folder} names {len(labels)} labels, but its head has {outputs}; train it again.")
     if language_adapter is not None:
         trained.use_language(language_adapter)
-    return kind_named(kind).predictor(trained, encoder.tokenizer, labels, windows, takes_pairs(run))
+    read = with_runs(kind_named(kind), options_of_run(run, kind_named(kind), options))
+    return kind_named(kind).predictor(trained, encoder.tokenizer, labels, windows, takes_pairs(run), read)
 
 
 def check_precision(precision: str) -> None:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from dlfa_adapters.data.assemble import Loaded
@@ -16,6 +17,7 @@ from dlfa_adapters.kinds.encoded import Predictor
 from dlfa_adapters.predict import Items, Predicted, Predictions
 from dlfa_adapters.predict.forms import load_fast
 from dlfa_adapters.predict.load import LanguageSwitch, describe_adapters, source_languages, task_of
+from dlfa_adapters.predict.options import options_of_run
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.tasks import TASKS, Task, get_task
 
@@ -36,6 +38,7 @@ def predict_run(
     language_adapters: Mapping[str, str | Path] | None = None,
     precision: str = "fp32",
     compile: bool = False,
+    options: Mapping[str, Any] = MappingProxyType({}),
     progress: Progress | None = None,
 ) -> Predictions:
     """Let the model of a run predict all of some data, for `scores.evaluate.build_report` and `scores.compare.compare`.
@@ -55,6 +58,7 @@ def predict_run(
             serves the others.
         precision: See `load_fast`.
         compile: See `load_fast`.
+        options: See `load_run`.
         progress: Called after each batch.
 
     Returns:
@@ -67,6 +71,7 @@ def predict_run(
     """
     run = run if isinstance(run, Run) else read_run(run)
     known = _task(run, task)
+    options_of_run(run, kind_of_task(known), options)
     # Labels that the model does not have are counted by the report, in what is scored and not in all of the file.
     loaded = load_source(
         source, known, split, languages, format, warn_unknown=False, word_column=word_column, tag_column=tag_column
@@ -83,6 +88,7 @@ def predict_run(
             "head": run.config["head"],
             "picked_on": run.config.get("training", {}).get("picked_on"),
             "precision": precision,
+            **({"options": dict(options)} if options else {}),
             **describe_adapters(run, adapters, [language.language for language in items]),
         },
         "data": {
@@ -96,7 +102,7 @@ def predict_run(
         },
         "versions": versions(),
     }
-    model = load_fast(run, precision=precision, compile=compile)
+    model = load_fast(run, precision=precision, compile=compile, options=options)
     switch = LanguageSwitch(model, adapters)
     predicted = predict(model, items, progress, switch)
     return Predictions(name=str(run.folder), task=known, source_languages=sources, languages=predicted, about=about)

@@ -27,6 +27,7 @@ def run_record(
     data: Mapping[str, Any],
     metrics: Mapping[str, Any],
     model: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What `run.json` says of a training; `write_run` adds format, versions and checksums.
 
@@ -41,6 +42,7 @@ def run_record(
         data: For `train` and `dev`: source, language, items, fingerprint.
         metrics: `name`, and scores in percent on `dev`, and `test`.
         model: What `load_trained` must know; None: nothing but a head is there.
+        options: What the model reads besides, see `Kind.options`; left out where there is nothing.
     """
     return {
         "task": task.name,
@@ -49,6 +51,7 @@ def run_record(
         "encoder": dict(encoder),
         "head": {"name": task.name, **{key: head[key] for key in HEAD_OPTIONS if key in head}},
         "windows": dict(windows),
+        **({"options": dict(options)} if options else {}),
         "tuning": tuning,
         **({} if model is None else {"model": dict(model)}),
         "seed": seed,
@@ -117,6 +120,7 @@ def run_schema() -> "type[BaseModel]":
         encoder: Encoder = missing
         head: Head = missing
         windows: Windows = missing
+        options: dict[str, Any] = missing
         tuning: str = ""
         model: Model = missing
         seed: int = 0

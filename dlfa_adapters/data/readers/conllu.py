@@ -13,6 +13,7 @@ from dlfa_adapters.data.readers.base import Notes, Read, Sentence, shown
 from dlfa_adapters.data.readers.lines import read_lines, write_lines
 from dlfa_adapters.data.readers.roles import Column, resolve_column
 from dlfa_adapters.data.trees import wrong_in_tree
+from dlfa_adapters.ground.errors import DataError
 
 COLUMNS = tuple("ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC".split())
 _NUMBER = "[1-9][0-9]{0,8}"
@@ -126,13 +127,15 @@ def write_conllu(path: str | Path, trees: Iterable[Sentence]) -> None:
         trees: `Tree` items.
 
     Raises:
-        DataError: A field holds a line end.
+        DataError: A field holds a TAB or a line end.
         TypeError: An item is no `Tree`.
     """
     lines: list[str] = []
     for tree in trees:
         if not isinstance(tree, Tree):
             raise TypeError(f"expected a Tree from read_conllu, but got {type(tree).__name__}")
+        if any("\t" in field for row in tree.rows for field in row):
+            raise DataError(f"{path}: sentence {tree.id} has a TAB inside a word or another field")
         lines += tree.comments
         lines += ["\t".join(row) for row in tree.rows]
         lines.append("")

@@ -79,6 +79,18 @@ def as_tags(value: Sequence[Any], words: Sequence[str]) -> list[str]:
     return [bare(tag) for tag in value]
 
 
+def as_head(value: Any, words: int) -> int:
+    """The head of a word: another word, counted from 1, or 0; also as digits.
+
+    Raises:
+        BadValue: It is something else, or no word of so many.
+    """
+    digits = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10
+    if (digits or (isinstance(value, int) and not isinstance(value, bool))) and 0 <= int(value) <= words:
+        return int(value)
+    raise BadValue(f"expected a head in 0..{words}, but got {value!r:.60}")
+
+
 def as_label(value: Any) -> str | None:
     """The name of a label: text, a number, true or false, or a list of one of them; None where there is none.
 

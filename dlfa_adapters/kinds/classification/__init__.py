@@ -127,7 +127,13 @@ class Classification(Kind):
         return Texts(tokenizer, *columns_of(inputs), labels, max_length)
 
     def predictor(
-        self, model: Any, tokenizer: Any, labels: Sequence[str], windows: Mapping[str, Any], pair: bool | None
+        self,
+        model: Any,
+        tokenizer: Any,
+        labels: Sequence[str],
+        windows: Mapping[str, Any],
+        pair: bool | None,
+        options: Mapping[str, Any] = MappingProxyType({}),
     ) -> "Classifier":
         """See `classifier.Classifier`."""
         from dlfa_adapters.kinds.classification.classifier import Classifier

@@ -77,9 +77,13 @@ class Trees(Encoded):
         max_length: Most pieces in a window, special ones included.
         context: Pieces that a window shares with the next, at most.
         pooling: Which pieces speak for a word: `first`, `last` or all (`mean`).
+
+    Attributes:
+        greedy: Whether the best head of each word is taken, also where these make no tree.
     """
 
     rows: list[WordRow]
+    greedy = False
     collate = staticmethod(collate_words)
 
     def __init__(
@@ -144,7 +148,8 @@ class Trees(Encoded):
         for window, line in scored:
             size = int(line[0])
             parts.append((window, *line[1 : 1 + 2 * size * (size + 1)].reshape(2, size, size + 1)))
-        return [Arc(head, self.labels[relation]) for head, relation in tree_of_windows(words, parts)]
+        tree = tree_of_windows(words, parts, greedy=self.greedy)
+        return [Arc(head, self.labels[relation]) for head, relation in tree]
 
     def labelled(self, gold: Sequence[Any]) -> list[WordRow]:  # type: ignore[override]
         """Head and relation of each word that is scored in a window; a head outside it is not learned."""

@@ -1,26 +1,38 @@
 """Trees in files and on pages: CoNLL-U in and out, running text as trees, and what a page shows of them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.readers import read_conllu, write_conllu
-from dlfa_adapters.data.readers.conllu import Tree
+from dlfa_adapters.data.readers.conllu import (
+    Tree,
+    looks_like_conllu,
+    read_conllu,
+    trees_of,
+    with_arcs,
+    write_conllu,
+)
 from dlfa_adapters.data.words import split_words, word_offsets
+from dlfa_adapters.kinds.parsing.drawing import tree_svg
 from dlfa_adapters.kinds.parsing.kind import TaggedWords
-from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype
-from dlfa_adapters.kinds.shown import MOST_WORDS, Segment, ShownLine, direction, join_words
+from dlfa_adapters.kinds.parsing.tree import Arc
+from dlfa_adapters.kinds.shown import ShownLine, direction, join_words
 
 _GOLD_HEAD, _GOLD_DEPREL, _READ_UPOS = "GoldHead", "GoldDeprel", "ReadUPOS"
 
 
 def trees_from(texts: Sequence[str], language: str | None) -> list[Tree]:
-    """A text a line as trees without arcs; a line without a word is left out.
+    """Lines of CoNLL-U, or a text a line, as trees whose arcs are to be found; a text without a word is left out.
 
     Args:
         texts: The lines.
         language: Code of the language, by which running text is split into words.
+
+    Raises:
+        DataError: If lines that begin as CoNLL-U go on as something else.
     """
+    if looks_like_conllu([line for line in texts if line.strip()]):
+        return trees_of(texts, "the text")
     split = [(line, split_words(line, language)) for line in (" ".join(text.split()) for text in texts)]
     return [tree_of_text(number, *each) for number, each in enumerate((each for each in split if each[1]), 1)]
 
@@ -48,21 +60,20 @@ def answers(parser: Any, trees: Sequence[Tree], on_progress: Callable[[int], Non
 
     Returns:
         For each `id`, `words`, `heads`, `deprels`, and as `conllu` the sentence with all its other columns, comments,
-        ranges and empty nodes.
+        ranges and empty nodes. Parts of speech that a tagger gave the parser stand where there are none.
     """
-    upos = [tree.tags or [""] * len(tree.words) for tree in trees]
-    parsed = parser.predict([tree.words for tree in trees], upos, on_progress=on_progress)
+    sentences = [TaggedWords(tuple(tree.words), tuple(tree.tags or ())) for tree in trees]
+    completed = parser.completed(sentences)
+    parsed = parser.run(parser.encode_completed(completed), on_progress=on_progress)
     rows = []
-    for tree, arcs in zip(trees, parsed, strict=True):
-        lines = [*tree.comments, *("\t".join(row) for row in _with_arcs(tree, arcs)), ""]
+    for tree, (_, upos), arcs in zip(trees, completed, parsed, strict=True):
+        heads, deprels = [arc.head for arc in arcs], [arc.deprel for arc in arcs]
+        done = with_arcs(tree, heads, deprels)
+        for node, name in zip(done.nodes, upos, strict=True):
+            node[3] = name if node[3] == "_" else node[3]
+        lines = [*done.comments, *("\t".join(row) for row in done.rows), ""]
         rows.append(
-            {
-                "id": tree.id,
-                "words": tree.words,
-                "heads": [arc.head for arc in arcs],
-                "deprels": [arc.deprel for arc in arcs],
-                "conllu": "\n".join(lines),
-            }
+            {"id": tree.id, "words": tree.words, "heads": heads, "deprels": deprels, "conllu": "\n".join(lines)}
         )
     return rows
 
@@ -109,25 +120,6 @@ def read_trees(path: Path) -> dict[str, Any]:
     }
 
 
-def _with_arcs(tree: Tree, arcs: Sequence[Arc]) -> Iterator[list[str]]:
-    """The rows of a tree with heads and relations in them; ranges and empty nodes as they are."""
-    left = iter(arcs)
-    for row in tree.rows:
-        if row[0].isdigit():
-            arc = next(left)
-            yield [*row[:6], str(arc.head), arc.deprel, *row[8:]]
-        else:
-            yield row
-
-
 def tree_line(words: Sequence[str], gold: Sequence[Arc], predicted: Sequence[Arc], language: str) -> ShownLine:
-    """Words with the model's arcs, and the gold one where it is another one."""
-
-    def named(arc: Arc) -> str:
-        return f"{arc.deprel} ← {words[arc.head - 1] if arc.head else '·'}"
-
-    segments = []
-    for word, right, arc in list(zip(words, gold, predicted, strict=True))[:MOST_WORDS]:
-        same = arc.head == right.head and cut_subtype(arc.deprel) == cut_subtype(right.deprel)
-        segments.append(Segment(word, kind=named(arc), right=same, other="" if same else named(right)))
-    return ShownLine("", segments, direction(join_words(words, language)), max(0, len(words) - MOST_WORDS))
+    """The tree of a sentence, drawn."""
+    return ShownLine("", [], direction(join_words(words, language)), drawing=tree_svg(words, gold, predicted))

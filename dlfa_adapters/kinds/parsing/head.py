@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters.kinds.head import KindOfHead
-from dlfa_adapters.kinds.parsing.options import BiaffineOptions
+from dlfa_adapters.kinds.parsing.options import BiaffineOptions, ParserOptions, with_upos
 
 if TYPE_CHECKING:
     from dlfa_adapters.kinds.parsing.biaffine import Biaffine
@@ -23,6 +23,7 @@ class HeadOfParsing(KindOfHead):
     auto_class, plain_class = "AutoModelForDependencyParsing", "DLFAForDependencyParsing"
     head_types = ("biaffine",)
     own_heads = MappingProxyType({"biaffine": BiaffineOptions})
+    options = ParserOptions
     head_inputs = ("word_ids", "word_mask", "upos_ids")
     plain_heads = MappingProxyType({"biaffine": None})
     label_inputs = ("labels_arcs", "labels_rels")
@@ -30,6 +31,10 @@ class HeadOfParsing(KindOfHead):
     def usage(self, name: str) -> str:
         """See `Kind`."""
         return f'parser = pipeline("{self.pipeline}", model="{name}")'
+
+    def split_options(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """See `options.with_upos`."""
+        return with_upos(*super().split_options(given))
 
     def make_head(self, head_type: str, width: int, num_labels: int, options: Any) -> "Biaffine":
         """See `biaffine.Biaffine`."""

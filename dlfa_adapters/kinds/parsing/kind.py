@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dlfa_adapters.data.readers.base import Notes
 from dlfa_adapters.data.readers.conllu import Tree
+from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.kinds.base import Kind
 from dlfa_adapters.kinds.parsing.head import ROOT, HeadOfParsing
 from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype
@@ -43,7 +44,10 @@ class Parsing(HeadOfParsing, Kind):
 
     name, metric = "parsing", "las"
     described, units, texts, verb = "words with heads and relations", ("sentences", "words"), "sentences", "Parsing"
-    shown_as = "The model's relation and head are under each word; at ✗ the gold ones are below them."
+    shown_as = (
+        "Arcs go from heads to dependents. Wrong ones are red, dashed where the head is wrong; below the words are "
+        "the gold ones for them."
+    )
     item, of_words, unit, format = Tree, True, "sentences", "conllu"
     metrics_in_words = MappingProxyType({"las": "LAS"})
     label_a_unit, suffix = False, ".conllu"
@@ -68,7 +72,9 @@ class Parsing(HeadOfParsing, Kind):
     def usable(
         self, rows: list[tuple[str, Any]], task: Task | None, split: str, notes: Notes
     ) -> tuple[list[tuple[str, Any]], Counter[str]]:
-        """All of them."""
+        """All of them, if they are trees."""
+        if wrong := next((item.wrong for _, item in rows if item.wrong), None):
+            raise DataError(wrong)
         labels = None if task is None else task.labels
         return rows, Counter(label for _, item in rows for label in _as_known(item.deprels(), labels))
 
@@ -108,6 +114,12 @@ class Parsing(HeadOfParsing, Kind):
         """The relations of all sentences; a subtype that is none of `labels` is cut."""
         return [name for arcs in answers for name in _as_known([arc.deprel for arc in arcs], labels)]
 
+    def completed(self, inputs: Sequence[Any], options: Mapping[str, Any]) -> list[Any]:
+        """See `upos.with_parts_of_speech`."""
+        from dlfa_adapters.kinds.parsing.upos import with_parts_of_speech
+
+        return with_parts_of_speech(inputs, options.get("upos"))
+
     def longest(self, max_length: int, limit: int) -> int:
         """As many as the encoder takes: a head may be far away, and outside its window it is not found."""
         return max(max_length, min(limit, MOST_PIECES))
@@ -128,12 +140,18 @@ class Parsing(HeadOfParsing, Kind):
         return Trees(tokenizer, inputs, labels, max_length, context, pooling)
 
     def predictor(
-        self, model: Any, tokenizer: Any, labels: Sequence[str], windows: Mapping[str, Any], pair: bool | None
+        self,
+        model: Any,
+        tokenizer: Any,
+        labels: Sequence[str],
+        windows: Mapping[str, Any],
+        pair: bool | None,
+        options: Mapping[str, Any] = MappingProxyType({}),
     ) -> "Parser":
         """See `parser.Parser`."""
         from dlfa_adapters.kinds.parsing.parser import Parser
 
-        return Parser(model, tokenizer, labels, **windows)
+        return Parser(model, tokenizer, labels, **windows, **options)
 
     def metrics(self, task: Task) -> tuple[Any, ...]:
         """Attachment, with subtypes where some labels are."""

@@ -12,6 +12,7 @@ from dlfa_adapters.kinds.encoded import Predictor
 from dlfa_adapters.kinds.parsing.encode import Trees
 from dlfa_adapters.kinds.parsing.kind import TaggedWords
 from dlfa_adapters.kinds.parsing.tree import Arc
+from dlfa_adapters.kinds.parsing.upos import check_tagger, with_parts_of_speech
 
 
 class Parser(Predictor):
@@ -24,6 +25,11 @@ class Parser(Predictor):
         max_length: Pieces in a window, special ones included.
         context: Pieces that neighbouring windows share.
         pooling: Which pieces speak for a word: `first`, `last` or all (`mean`).
+        upos: Which parts of speech it reads, see `upos.with_parts_of_speech`.
+        greedy: Take the best head of each word, also where these make no tree.
+
+    Raises:
+        ConfigError: If `upos` is a model that says other tags.
 
     Attributes:
         counts: What the tokenizer did to the words of the call of `predict` that began last, in whatever thread.
@@ -38,14 +44,30 @@ class Parser(Predictor):
         max_length: int = 512,
         context: int = 64,
         pooling: Pooling = "first",
+        upos: Any = None,
+        greedy: bool = False,
     ) -> None:
         check_pooling(pooling)
+        check_tagger(upos)
         super().__init__(model, tokenizer, labels)
         self.max_length, self.context, self.pooling = max_length, context, pooling
+        self.upos, self.greedy = upos, greedy
 
     def encode(self, inputs: Sequence[Any]) -> Trees:
-        """Sentences of words in windows."""
-        return Trees(self.tokenizer, inputs, self.labels, self.max_length, self.context, self.pooling)
+        """Sentences of words in windows, with the parts of speech that the model reads."""
+        return self.encode_completed(self.completed(inputs))
+
+    def completed(self, inputs: Sequence[TaggedWords]) -> list[TaggedWords]:
+        """Sentences with the parts of speech that the model reads."""
+        if not isinstance(self.upos, str | None):
+            self.upos.model.to(self.model.device)
+        return with_parts_of_speech(inputs, self.upos)
+
+    def encode_completed(self, inputs: Sequence[TaggedWords]) -> Trees:
+        """See `encode`, of what `completed` gave."""
+        encoded = Trees(self.tokenizer, inputs, self.labels, self.max_length, self.context, self.pooling)
+        encoded.greedy = self.greedy
+        return encoded
 
     @torch.no_grad()
     def predict(
@@ -69,8 +91,8 @@ class Parser(Predictor):
             0 is the root. Each sentence has one root, and no cycle.
 
         Raises:
-            DataError: If a sentence is a text and no list of words, a word is no string, or there is not a part of
-                speech for each word.
+            DataError: If a sentence is a text and no list of words, a word is no string, or the parser reads parts of
+                speech and a word has none.
         """
         encoded = self.encode(tagged(sentences, upos))
         self.counts = encoded.counts

@@ -115,7 +115,13 @@ class Tagging(Kind):
         return Words(tokenizer, inputs, labels, max_length, context, pooling)
 
     def predictor(
-        self, model: Any, tokenizer: Any, labels: Sequence[str], windows: Mapping[str, Any], pair: bool | None
+        self,
+        model: Any,
+        tokenizer: Any,
+        labels: Sequence[str],
+        windows: Mapping[str, Any],
+        pair: bool | None,
+        options: Mapping[str, Any] = MappingProxyType({}),
     ) -> "Tagger":
         """See `tagger.Tagger`."""
         from dlfa_adapters.kinds.tagging.tagger import Tagger
