@@ -24,6 +24,7 @@ EXTRAS = {
     "onnx": "`dlfa export`",
     "plots": "the plots of `dlfa sweep`",
     "static": "word2vec and linear maps of `dlfa analyze words`",
+    "translate": "BLEU-1 of `dlfa analyze translate`",
     "tune": "`dlfa tune`",
 }
 """What each extra is for; those for developers are left out."""

@@ -144,8 +144,25 @@ def adapters_by_language(given: Sequence[str]) -> dict[str, str]:
     return folders
 
 
+def files_by_language(given: Sequence[str] | None, option: str) -> dict[str, list[str]]:
+    """The files in `en=en.txt`, by language; a language may have several.
+
+    Raises:
+        ConfigError: If one is not of this form.
+    """
+    from dlfa_adapters.ground.errors import ConfigError
+
+    files: dict[str, list[str]] = {}
+    for text in given or ():
+        match = _LANGUAGE_AND_PLACE.fullmatch(text)
+        if match is None:
+            raise ConfigError(f"{option} expects LANGUAGE=FILE, got {text!r}; type e.g. {option} en=en.txt.")
+        files.setdefault(match[1], []).append(match[2])
+    return files
+
+
 def file_by_language(given: Sequence[str] | None, option: str) -> dict[str, str]:
-    """The files in `en=en.txt`, by language.
+    """The file of each language in `en=en.txt`.
 
     Raises:
         ConfigError: If one is not of this form, or a language comes twice.
@@ -153,13 +170,10 @@ def file_by_language(given: Sequence[str] | None, option: str) -> dict[str, str]
     from dlfa_adapters.ground.errors import ConfigError
 
     files: dict[str, str] = {}
-    for text in given or ():
-        match = _LANGUAGE_AND_PLACE.fullmatch(text)
-        if match is None:
-            raise ConfigError(f"{option} expects LANGUAGE=FILE, got {text!r}; type e.g. {option} en=en.txt.")
-        if match[1] in files:
-            raise ConfigError(f"{option} names {match[1]} twice: {files[match[1]]} and {match[2]}.")
-        files[match[1]] = match[2]
+    for language, of_language in files_by_language(given, option).items():
+        if len(of_language) > 1:
+            raise ConfigError(f"{option} names {language} twice: {' and '.join(of_language)}.")
+        [files[language]] = of_language
     return files
 
 

@@ -18,9 +18,7 @@ from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.tensors import read_tensors, save_tensors
 from dlfa_adapters.heads.language import UNCHECKED
 from dlfa_adapters.heads.masked_lm import MASKED_LM_TYPE, MaskedLMHead
-
-DECODER = "decoder.safetensors"
-"""The decoder in the folder of a language adapter that was trained here."""
+from dlfa_adapters.heads.schema import DECODER, check_decoder
 
 _HEAD = "masked_lm"
 
@@ -104,13 +102,8 @@ def read_decoder(folder: str | Path) -> Decoder:
         ConfigError: If there is none, as in folders of other origin.
         DamagedError: If the file is not the one that was written.
     """
-    try:
-        weights, options = read_tensors(Path(folder) / DECODER)
-    except FileNotFoundError:
-        raise ConfigError(
-            f"There is no decoder in {folder} ({DECODER}); train the language adapter anew with dlfa train-language, "
-            "which keeps the decoder beside it."
-        ) from None
+    check_decoder(folder)
+    weights, options = read_tensors(Path(folder) / DECODER)
     return Decoder(options["activation_function"], options["layer_norm_eps"], weights)
 
 

@@ -3,16 +3,20 @@
 If values can work, the head says.
 """
 
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from dlfa_adapters.ground.errors import ConfigError
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
 HEAD_TYPE = "dlfa"
+DECODER = "decoder.safetensors"
+"""The decoder in the folder of a language adapter that was trained here."""
+
 STOCK_HEAD_TYPES = (
     "tagging",
     "classification",
@@ -161,6 +165,19 @@ def check_head_name(head_name: object, kind: str = "head") -> str:
             f"characters, got {head_name!r}; type e.g. 'en/wiki'."
         )
     return head_name
+
+
+def check_decoder(folder: str | Path) -> None:
+    """Refuse the folder of a language adapter without a decoder.
+
+    Raises:
+        ConfigError: If there is none, as in folders of other origin.
+    """
+    if not (Path(folder) / DECODER).is_file():
+        raise ConfigError(
+            f"There is no decoder in {folder} ({DECODER}); train the language adapter anew with dlfa train-language, "
+            "which keeps the decoder beside it."
+        )
 
 
 def folder_name(name: str) -> str:

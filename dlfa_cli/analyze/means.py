@@ -12,6 +12,7 @@ from dlfa_cli.options import (
     TagColumn,
     WordColumn,
     adapters_by_language,
+    files_by_language,
     language_list,
 )
 
@@ -111,12 +112,8 @@ def _check_text(text: list[str], data: str | None, split: str, reading: dict[str
 
     if bool(text) == bool(data):
         raise ConfigError("Name text, --text de=FILE for each language, or labelled data with --data.")
-    files: dict[str, list[str]] = {}
-    for given in text:
-        language, _, path = given.partition("=")
-        if not language or not path:
-            raise ConfigError(f"--text expects LANGUAGE=FILE, got {given!r}; type e.g. de=de.txt.")
-        files.setdefault(language, []).append(path)
+    files = files_by_language(text, "--text")
+    for path in (path for paths in files.values() for path in paths):
         check_there(path)
     if data is None:
         if named := [name for name, value in reading.items() if value is not None]:

@@ -236,7 +236,7 @@ def test_the_command_reads_data(dlfa, tiny_folder, tmp_path):
     [
         ((), "Name text, --text de=FILE for each language, or labelled data with --data."),
         (("--text", "en=en.txt", "--data", "samples:ner"), "or labelled data with --data"),
-        (("--text", "en.txt"), "--text expects LANGUAGE=FILE, got 'en.txt'; type e.g. de=de.txt."),
+        (("--text", "en.txt"), "--text expects LANGUAGE=FILE, got 'en.txt'; type e.g. --text en=en.txt."),
         (("--text", "en=no.txt"), "no.txt: expected a file or a folder, but there is none of this name"),
         (("--text", "en=en.txt", "--by", "tokens"), "--by must be one of pieces, words; got 'tokens'."),
         (("--text", "en=en.txt", "--format", "text"), "format says how data are read"),

@@ -7,8 +7,9 @@ from tiny_masked import save_masked_encoder
 
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.heads.decoder import DECODER, load_masked_lm, pretrained_decoder, read_decoder
+from dlfa_adapters.heads.decoder import load_masked_lm, pretrained_decoder, read_decoder
 from dlfa_adapters.heads.masked_lm import MaskedLMHead
+from dlfa_adapters.heads.schema import DECODER
 from dlfa_adapters.learning import train_language
 from dlfa_adapters.tuning.bottleneck import LanguageTuning
 
