@@ -22,7 +22,9 @@ def predict(
     language: Annotated[
         str | None,
         typer.Option(
-            "--language", "-l", help="Code such as zh, where the script does not tell: how text is split into words."
+            "--language",
+            "-l",
+            help="Code such as zh, where the script does not tell: how text is split into words or sentences.",
         ),
     ] = None,
     language_adapter: LanguageAdapter = None,
@@ -79,6 +81,7 @@ def predict(
         model: Any = load_fast(read, language_adapter, precision=precision, compile=compile, options=options)
     with progress_bars(screen) as progress:
         step = count_items(len(inputs), len(inputs), lambda done, total: progress(kind.verb, done, total))
+        model.language = language
         answers = kind.answers(model, texts, inputs, step)
         step(len(inputs))
     if as_json:

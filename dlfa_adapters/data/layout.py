@@ -4,6 +4,7 @@
 - A folder a language: `de/train.tsv`, `eng_Latn/test.tsv`, `swa/dev.txt`, `english/val_text.txt`, `fr/test_2k.tsv`;
   WikiANN's archives have files without a suffix: `de/train`.
 - Universal Dependencies: `UD_English-EWT/en_ewt-ud-dev.conllu`.
+- MLDoc: `english/english.train.1000`, `german/german.dev`.
 - XNLI as published: `xnli.dev.tsv`, `multinli.train.en.tsv`.
 - A file by itself, which may have any name with a language at its end: `dishes-de.tsv`.
 """
@@ -66,6 +67,7 @@ _NAMES = (
     re.compile(rf"multinli\.(?P<split>{_SPLIT})\.(?P<language>{_LANGUAGE})"),
     re.compile(rf"(?:xnli\.)?(?P<split>{_SPLIT})(?:_text)?"),
 )
+_MLDOC = re.compile(rf"(?P<language>{'|'.join(_CODES)})\.(?P<split>train|dev|test)(?:\.\d+)?")
 _AT_THE_END = re.compile(rf".+?[-_.](?P<language>{_WIKIPEDIA}|[a-z]{{2}}|[a-z]{{3}}_[A-Z][a-z]{{3}})")
 
 
@@ -88,6 +90,8 @@ def describe(path: Path) -> tuple[str, str | None]:
         Language code as the name or the folder spells it, `und` where neither does; `train`, `dev`, `test` or None.
     """
     plain = _unpacked(path)
+    if match := _MLDOC.fullmatch(plain.name):
+        return _CODES[match["language"]], match["split"]
     stem = plain.name.removesuffix(plain.suffix)
     for pattern in _NAMES:
         if match := pattern.fullmatch(stem):
@@ -117,7 +121,7 @@ def find_files(folder: Path, task: str | None, split: str, languages: Iterable[s
     files = sorted(
         DataFile(language, split_there, path)
         for path in root.rglob("*")
-        if _unpacked(path).suffix in _SUFFIXES and path.is_file()
+        if _is_data(path) and path.is_file()
         for language, split_there in (describe(path),)
         if split_there is not None
     )
@@ -126,6 +130,15 @@ def find_files(folder: Path, task: str | None, split: str, languages: Iterable[s
         there = ", ".join(sorted({file.split for file in files}))
         available = f"there are only {there}" if there else "there is no file like test-de.tsv or de/test.tsv"
         raise DataError(f"{root}: expected files of the split {split!r}, but {available}")
+    sizes: dict[str, list[str]] = {}
+    for file in chosen:
+        if _MLDOC.fullmatch(_unpacked(file.path).name):
+            sizes.setdefault(file.language, []).append(file.path.name)
+    if several := next((names for names in sizes.values() if len(names) > 1), None):
+        raise DataError(
+            f"{root}: expected one {split} file for each language, but there are {', '.join(several)}, of which the "
+            "larger hold the smaller; name one of them"
+        )
     if languages is None:
         return chosen
     by_language: dict[str, list[DataFile]] = {}
@@ -175,12 +188,17 @@ def other_files(folder: Path, task: str | None) -> list[str]:
         str(path.relative_to(root))
         for path in root.rglob("*")
         if path.is_file()
-        and (_unpacked(path).suffix not in _SUFFIXES or describe(path)[1] is None)
+        and (not _is_data(path) or describe(path)[1] is None)
         and not any(part.startswith(".") for part in path.relative_to(root).parts)
         and path.suffix.lower() != ".md"
         and path.stem.upper() not in ("README", "LICENSE", "LICENCE", "CITATION", "CHANGELOG")
         and not ("_labels" in path.name and path.with_name(path.name.replace("_labels", "_text")).exists())
     )
+
+
+def _is_data(path: Path) -> bool:
+    """Whether a file has the name of one that is read."""
+    return _unpacked(path).suffix in _SUFFIXES or _MLDOC.fullmatch(_unpacked(path).name) is not None
 
 
 def _unpacked(path: Path) -> Path:

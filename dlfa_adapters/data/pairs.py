@@ -101,7 +101,7 @@ def check_pairs(trained_on_pairs: bool | None, given: bool) -> None:
 def encode_texts(
     tokenizer: "PreTrainedTokenizerFast",
     texts: Sequence[str],
-    text_pairs: Sequence[str] | None = None,
+    text_pairs: Sequence[str | None] | None = None,
     *,
     max_length: int = 128,
 ) -> tuple[list[EncodedText], TruncationCounts]:
@@ -110,7 +110,7 @@ def encode_texts(
     Args:
         tokenizer: A fast tokenizer.
         texts: First or only texts.
-        text_pairs: Second texts, as many; None for single texts.
+        text_pairs: Second texts, as many, None where one has none; None for single texts.
         max_length: Most pieces of an item, special tokens included.
 
     Returns:
@@ -122,8 +122,9 @@ def encode_texts(
         DataError: If there are not as many second texts as first ones, or a string comes in the place of a list.
     """
     check_fast(tokenizer)
-    for given in (texts, () if text_pairs is None else text_pairs):
-        check_texts(given)
+    check_texts(texts)
+    if text_pairs is not None:
+        check_texts(text_pairs if isinstance(text_pairs, str) else [text for text in text_pairs if text is not None])
     if text_pairs is not None and len(text_pairs) != len(texts):
         raise DataError(f"expected a second text for each of {len(texts)} texts, got {len(text_pairs)}.")
     needed = tokenizer.num_special_tokens_to_add(pair=text_pairs is not None) + (1 if text_pairs is None else 2)
@@ -132,7 +133,10 @@ def encode_texts(
     if not texts:
         return [], TruncationCounts()
     first = [clean(text) for text in texts]
-    rows = first if text_pairs is None else list(zip(first, map(clean, text_pairs), strict=True))
+    rows: list[str | tuple[str, str]] = [
+        text if pair is None else (text, clean(pair))
+        for text, pair in zip(first, [None] * len(first) if text_pairs is None else text_pairs, strict=True)
+    ]
     backend = plain_backend(tokenizer)
     encodings = backend.encode_batch(rows)
     lengths = [len(encoding.ids) for encoding in encodings]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from dlfa_adapters.export.files import check_extra, check_neighbours, check_place, write_beside
 from dlfa_adapters.ground.environment import Progress, versions
-from dlfa_adapters.ground.errors import RunError, UnsupportedModelError, is_a_librarys
+from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError, is_a_librarys
 from dlfa_adapters.ground.folders import draft_beside, remove_drafts
 from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.kinds.onnx_form import OnnxForm
@@ -90,13 +90,18 @@ def export_onnx(
 
     Raises:
         MissingExtraError: If the extra `onnx` is not installed.
-        ConfigError: If `out` is no place for the file.
+        ConfigError: If `out` is no place for the file, or the run reads the first sentences of documents.
         RunError: See `load_run`; also if the model cannot be traced, or the logits differ by more than 1e-4.
     """
     out, step = Path(out), progress or (lambda stage, done, total: None)
     check_extra()
     check_place(out)
     run = run if isinstance(run, Run) else read_run(run)
+    if run.config["windows"].get("first_sentences"):
+        raise ConfigError(
+            f"The run {run.folder} reads the first sentences of documents, which the package beside an ONNX file "
+            "cannot tell apart; export a run that was trained without --first-sentences, or convert this one."
+        )
     step("Exporting", 0, 3)
     loaded = load_run(run, language_adapter)
     check_neighbours(out, loaded.tokenizer)

@@ -21,7 +21,7 @@ from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 SUFFIXES = (".svg", ".png", ".pdf")
 """Kinds of files that plots are drawn into."""
 
-_RECORDED = ("dlfa-adapters", "adapters", "transformers", "torch", "datasets", "peft", "tokenizers")
+_RECORDED = ("dlfa-adapters", "adapters", "transformers", "torch", "datasets", "peft", "tokenizers", "sentencex")
 
 
 def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:

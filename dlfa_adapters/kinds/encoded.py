@@ -71,8 +71,7 @@ class Encoded(ABC):
 
     def logits_of(self, output: Any) -> Tensor:
         """What is decoded of the output of a model."""
-        logits: Tensor = output.logits
-        return logits
+        return output.logits
 
     def kept(self, logits: Any) -> Any:
         """What Trainer keeps of the logits of a batch for `decode`: tensors that may be padded in their second axis."""
@@ -113,8 +112,7 @@ class Examples:
 
     Attributes:
         rows: What Trainer batches; a window of a sentence, or a text.
-        words: Words of each sentence.
-        tags: Their gold tags.
+        words, tags: Words of each sentence, and their gold tags.
     """
 
     def __init__(self, task: Task, encoded: Encoded, gold: list[Any]) -> None:
@@ -163,9 +161,11 @@ class Predictor(ABC):
     Attributes:
         counts: What the tokenizer did to the inputs of the call of `predict` that began last, in whatever thread.
         max_length: Most pieces of a row, special ones included.
+        language: The language of what follows, where it is known and matters.
     """
 
     counts: Any = None
+    language: str | None = None
     max_length: int
 
     def __init__(self, model: Any, tokenizer: Any, labels: Sequence[str]) -> None:

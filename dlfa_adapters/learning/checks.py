@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dlfa_adapters.data.places import SAMPLE_TASKS, Reading, check_encoder_name, check_source, check_there, each_place
+from dlfa_adapters.data.sentences import check_splitter
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.loops import check_honoured
@@ -83,6 +84,7 @@ def check_options(
     if method is not None:
         check(settings, method)
     check_labels_from(labels)
+    check_documents(task, settings.text.first_sentences)
     source = default_source(task) if train_data is None else train_data
     dev = None if isinstance(dev_data, str) and dev_data == NO_DEV else dev_data
     places = [(place, "train") for place in each_place(source)] + [(place, "dev") for place in each_place(dev)]
@@ -94,6 +96,20 @@ def check_options(
         if file is not None:
             check_there(file)
     check_encoder_name(model)
+
+
+def check_documents(task: str, first_sentences: int | None) -> None:
+    """Refuse sentences of documents for a known task that has none.
+
+    Raises:
+        ConfigError: If it is for words, or for pairs of texts.
+        MissingExtraError: If what parts sentences is not installed.
+    """
+    known = get_task(task)
+    if first_sentences and known is not None and (known.pair or not kind_of_task(known).takes_pairs):
+        what = "pairs of texts" if known.pair else "words"
+        raise ConfigError(f"--first-sentences cuts documents, and {task} is for {what}; leave it out.")
+    check_splitter(first_sentences)
 
 
 def check_kind(task: str, settings: Settings, tuning: Tuning | None) -> None:

@@ -3,14 +3,13 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from dlfa_adapters.data.assemble import Loaded, join_loaded
-from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
 from dlfa_adapters.data.places import AS_FOUND, Reading, each_place
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.ground.errors import ConfigError, DataError
@@ -152,11 +151,31 @@ def make_examples(
 ) -> Examples:
     """Rows of a dataset with the columns of `load_source`; `options` are those of `Kind.completed`."""
     kind = kind_of_task(task)
-    return examples_of(task, kind.completed(kind.inputs(dataset), options), kind.gold(dataset), tokenizer, settings)
+    inputs, languages = kind.completed(kind.inputs(dataset), options), list(dataset["language"])
+    return examples_of(task, inputs, kind.gold(dataset), tokenizer, settings, languages)
 
 
-def examples_of(task: Task, inputs: Sequence[Any], gold: Sequence[Any], tokenizer: Any, settings: Settings) -> Examples:
-    """Rows of inputs and their gold, in the form that the kind of the task has."""
+def examples_of(
+    task: Task,
+    inputs: Sequence[Any],
+    gold: Sequence[Any],
+    tokenizer: Any,
+    settings: Settings,
+    languages: Sequence[str] | None = None,
+) -> Examples:
+    """Rows of inputs and their gold, in the form that the kind of the task has.
+
+    `languages` are those of the inputs, for `first_sentences`.
+
+    Raises:
+        ConfigError: If sentences of documents are asked for where there are none.
+    """
+    sentences = settings.text.first_sentences
+    if sentences and not kind_of_task(task).takes_pairs:
+        raise ConfigError(f"first_sentences cuts documents, and {task.name} has words with tags; leave it out.")
+    documents: dict[str, Any] = (
+        {"first_sentences": sentences, "languages": languages or [""] * len(inputs)} if sentences else {}
+    )
     encoded = kind_of_task(task).encode(
         tokenizer,
         inputs,
@@ -164,6 +183,7 @@ def examples_of(task: Task, inputs: Sequence[Any], gold: Sequence[Any], tokenize
         max_length=settings.text.max_length,
         context=settings.text.context,
         pooling=settings.head.pooling,
+        **documents,
     )
     return Examples(task, encoded, list(gold))
 
@@ -186,65 +206,3 @@ def data_fingerprint(dataset: Any) -> str:
     for row in zip(*(dataset[name] for name in columns), strict=True):
         digest.update(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
     return digest.hexdigest()[:16]
-
-
-_SHOWN = 5
-
-
-def data_notes(train: Loaded, dev: Loaded | None, task: Task) -> list[str]:
-    """Sentences that the user should read, of training data, source dev data and the task with the head's labels."""
-    notes = list(kind_of_task(task).label_notes(task))
-    if dev is not None:
-        notes += [
-            *_nothing_to_find(dev, task),
-            *_unknown_labels(train, dev, task),
-            *_other_language(train, dev),
-            *_seen_before(train, dev),
-        ]
-    return notes
-
-
-def _nothing_to_find(dev: Loaded, task: Task) -> Iterator[str]:
-    """Dev data without anything to find, such as an entity."""
-    if nothing := kind_of_task(task).has_nothing(label_counts(dev, task)):
-        yield f"The dev data have no {nothing}, so their score is 0 and chooses nothing; name others with --dev."
-
-
-def _unknown_labels(train: Loaded, dev: Loaded, task: Task) -> Iterator[str]:
-    """Labels of dev that training never sees."""
-    in_train, in_dev = label_counts(train, task), label_counts(dev, task)
-    if unknown := {label: count for label, count in in_dev.items() if label not in in_train}:
-        named = _some([f"{label} ({count:,})" for label, count in sorted(unknown.items())])
-        yield f"Labels of the dev data that the training data do not have, counted as missed: {named}."
-
-
-def _other_language(train: Loaded, dev: Loaded) -> Iterator[str]:
-    """Dev data that are not in the source language."""
-    source, there = (set(data.dataset["language"]) - {UNKNOWN_LANGUAGE} for data in (train, dev))
-    if source and (other := sorted(there - source)):
-        yield (
-            f"The dev data are in {_some(other)}, the training data in {_some(sorted(source))}: the weights that are "
-            "kept would be chosen on a target language; name dev data in the source language with --dev, or "
-            "their language with --language."
-        )
-
-
-def _seen_before(train: Loaded, dev: Loaded) -> Iterator[str]:
-    """Dev items that also stand in the training data."""
-    seen = Counter(_items(train))
-    again = sum(1 for item in _items(dev) if item in seen)
-    if again:
-        yield (
-            f"{again:,} of {len(dev.dataset):,} dev items are also in the training data, so their score is no measure "
-            "of what was learned; take them out of one of the two."
-        )
-
-
-def _items(data: Loaded) -> list[Any]:
-    """What is read of each item: its words, or its one or two texts."""
-    return [tuple(each) for each in kind_named(data.kind).inputs(data.dataset)]
-
-
-def _some(names: list[str]) -> str:
-    """The first of some names."""
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

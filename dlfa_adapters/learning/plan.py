@@ -14,10 +14,10 @@ from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.arguments import least_steps, told
 from dlfa_adapters.learning.auto_layer import AUTO, LayerChoice, choose_layer
+from dlfa_adapters.learning.data_notes import data_notes
 from dlfa_adapters.learning.dataset import (
     Sources,
     check_same_kind,
-    data_notes,
     describe_data,
     load_dev,
     load_split,
@@ -198,11 +198,13 @@ def prepare(
 
 
 def windows_of(settings: Settings) -> dict[str, Any]:
-    """What `run.json` says of the windows of sentences."""
+    """What `run.json` says of how text is cut."""
+    sentences = settings.text.first_sentences
     return {
         "max_length": settings.text.max_length,
         "context": settings.text.context,
         "pooling": settings.head.pooling,
+        **({"first_sentences": sentences} if sentences else {}),
     }
 
 

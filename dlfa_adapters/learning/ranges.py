@@ -17,6 +17,7 @@ RANGES: dict[str, tuple[float, float, str]] = {
     "micro_batch_size": _FROM_ONE,
     "epochs": _FROM_ONE,
     "every": _FROM_ONE,
+    "first_sentences": _FROM_ONE,
     "min_steps": (0, sys.maxsize, "a whole number from 0 up"),
     "patience": (0, sys.maxsize, "a whole number from 0 up"),
     "learning_rate": _RATE,

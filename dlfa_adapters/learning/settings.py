@@ -20,12 +20,14 @@ class TextOptions:
     Attributes:
         max_length: Most pieces of a window or text.
         context: Pieces that neighbouring windows of a long sentence share.
+        first_sentences: Read so many sentences of each document, the first and the others as a pair; default: all text.
         parallel: For fuse layer `auto`: a file of sentences, TAB, translations, to choose by.
         target_text: For fuse layer `auto`: a file of text in a target language, to choose by.
     """
 
     max_length: int = 128
     context: int = 64
+    first_sentences: int | None = None
     parallel: str | None = None
     target_text: str | None = None
 
@@ -38,10 +40,8 @@ class StepOptions:
         epochs: Passes over the training data; default: the tuning's.
         max_steps: Stop after so many steps.
         min_steps: Small data get at least so many; default: 500, LoRA 1000, and 0 where epochs or steps are given.
-        learning_rate: Learning rate at first, of everything but the head; default: the tuning's. A sweep of fine-tuned
-            encoders tries several.
-        head_learning_rate: Learning rate of fusion and classifier. With features, and in a sweep, several are tried,
-            e.g. 1e-3,1e-2, and source dev takes the best.
+        learning_rate: Learning rate at first, of all but the head; default: the tuning's. A sweep may try several.
+        head_learning_rate: That of fusion and classifier. Of several, e.g. 1e-3,1e-2, source dev takes the best.
         head_learning_rates: Several of them.
         learning_rates: Several of everything but the head.
         batch_size: Items in a step, over all processes and accumulated batches.

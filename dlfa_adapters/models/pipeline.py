@@ -14,6 +14,7 @@ from transformers.pipelines.token_classification import AggregationStrategy
 from dlfa_adapters.data.backend import plain_backend
 from dlfa_adapters.data.batching import pad_batch, pool_pieces
 from dlfa_adapters.data.pairs import check_pairs, encode_texts
+from dlfa_adapters.data.sentences import cut_documents
 from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.data.words import split_words, word_offsets
 from dlfa_adapters.kinds import kind_named
@@ -126,9 +127,9 @@ class TextPipeline(TextClassificationPipeline):
             return super().preprocess(inputs, **tokenizer_kwargs)
         pair, config = given.get("text_pair"), self.model.config
         check_pairs(getattr(config, "pair", None), pair is not None)
-        [item], _ = encode_texts(
-            self.tokenizer, [given["text"]], None if pair is None else [pair], max_length=config.windows["max_length"]
-        )
+        sentences = config.windows.get("first_sentences")
+        cut = cut_documents([given["text"]], None if pair is None else [pair], sentences, [None])
+        [item], _ = encode_texts(self.tokenizer, *cut, max_length=config.windows["max_length"])
         return pad_batch([item], self.tokenizer.pad_token_id)
 
 

@@ -25,6 +25,9 @@ from dlfa_adapters.runs import RUN_MODEL_TYPE, Run, read_run
 from dlfa_adapters.tasks import KINDS
 from dlfa_adapters.tuning.convert import merge_adapters, to_plain
 
+_CUT = ("max_length", "context", "first_sentences")
+"""What a plain model says of how text is cut."""
+
 
 def load_fast(
     run: str | Path | Run,
@@ -103,7 +106,7 @@ def plain_model(run: str | Path | Run, loaded: Predictor | None = None) -> tuple
             raise UnsupportedModelError(f"{run.folder} has no plain form: {error}") from error
         model = to_plain(loaded.model, run.config["head"]["name"])
     windows = run.config["windows"]
-    model.config.windows = {name: windows[name] for name in ("max_length", "context") if name in windows}
+    model.config.windows = {name: windows[name] for name in _CUT if name in windows}
     if (pair := takes_pairs(run)) is not None:
         model.config.pair = pair
     model.config.encoder_name = run.config["encoder"]["name"]

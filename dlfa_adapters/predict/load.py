@@ -197,7 +197,7 @@ def with_labels(name: str, kind: str, labels: Sequence[str]) -> Task:
 
 
 class LanguageSwitch:
-    """Puts each language's adapter in place before its sentences are read; the source's, where it has none.
+    """Tells a model the language of what it reads, and puts that one's adapter in place; the source's, without one.
 
     Args:
         model: A tagger or classifier.
@@ -212,7 +212,8 @@ class LanguageSwitch:
         self.names = {language: model.model.load_language_adapter(folder) for language, folder in adapters.items()}
 
     def __call__(self, language: str) -> None:
-        """Put the adapter of a language in place; does nothing if no language has one."""
+        """Put the adapter of a language in place, if any language has one."""
+        self.model.language = language
         if self.source is not None:
             self.model.use_language(self.names.get(language, self.source))
 

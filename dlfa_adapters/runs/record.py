@@ -35,7 +35,7 @@ def run_record(
         task: What was trained for; its name is also the head's.
         encoder: The encoder before training, from `Encoder.describe`.
         head: The head's configuration, of which it says `HEAD_OPTIONS`, those that are there.
-        windows: `max_length`, `context`, `pooling`.
+        windows: `max_length`, `context`, `pooling`, and for documents `first_sentences`.
         tuning: What learned.
         seed: Of the training.
         training: Options, and what came of them.
@@ -93,6 +93,7 @@ def run_schema() -> "type[BaseModel]":
         max_length: Annotated[int, Field(ge=1)]
         context: Natural = 0
         pooling: Literal["first", "last", "mean"] = "first"
+        first_sentences: Annotated[int, Field(ge=1)] = missing
 
     class Model(Part):
         saved: Literal["head", "adapters", "encoder", "peft"]

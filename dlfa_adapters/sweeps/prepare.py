@@ -12,11 +12,11 @@ from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.checks import default_source
+from dlfa_adapters.learning.data_notes import data_notes
 from dlfa_adapters.learning.dataset import (
     Source,
     Sources,
     check_same_kind,
-    data_notes,
     describe_data,
     examples_of,
     load_dev,
@@ -170,7 +170,10 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
         specs=_specs(request, task, settings, encoder.model.config.num_hidden_layers),
         train=make_examples(task, rows.dataset, encoder.tokenizer, settings),
         dev=make_examples(task, dev_rows.dataset, encoder.tokenizer, settings),
-        targets={x.language: examples_of(task, x.inputs, x.gold, encoder.tokenizer, settings) for x in items},
+        targets={
+            x.language: examples_of(task, x.inputs, x.gold, encoder.tokenizer, settings, [x.language] * len(x.inputs))
+            for x in items
+        },
         sources=list(dict.fromkeys(rows.dataset["language"])),
         data=data,
         out=out,

@@ -59,6 +59,8 @@ CASES = [  # what is typed, and what is said
     ("train ner --branches x", "branches must be one of both"),
     ("train ner --norm x", "norm must be one of batch"),
     ("train ner --init x", "init must be one of kaiming"),
+    ("train ner --first-sentences 2", "--first-sentences cuts documents, and ner is for words; leave it out"),
+    ("train mldoc --train good.tsv --first-sentences 0", "first_sentences must be a whole number from 1 up, got 0"),
     ("train ner --pooling x", "pooling must be one of first"),
     ("train ner --classifier x", "classifier must be one of linear"),
     ("train ner --precision x", "precision must be one of fp32"),

@@ -17,6 +17,7 @@ TEXTS = [words for words, _, _ in WORDS]
 LABELS = {
     "xnli": ["entailment", "neutral", "contradiction", "neutral"],
     "pawsx": ["1", "0", "1", "0"],
+    "mldoc": ["CCAT", "ECAT", "GCAT", "MCAT"],
     "topic": ["sports", "health", "travel", "politics"],
     "sentiment": ["0", "1", "2", "1"],
 }
@@ -42,7 +43,7 @@ def pairs(task):
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory):
-    """A folder with `xtreme` (panx, udpos, xnli, pawsx), `sib200` and `xlmt`; English, German, Swahili."""
+    """A folder with `xtreme` (panx, udpos, xnli, pawsx), `mldoc`, `sib200` and `xlmt`; English, German, Swahili."""
     root = tmp_path_factory.mktemp("data")
     texts = {"panx": tagged(1), "udpos": tagged(2), "xnli": pairs("xnli"), "pawsx": pairs("pawsx")}
     topics = "".join(f"{i}\t{LABELS['topic'][i]}\t{text}\n" for i, text in enumerate(TEXTS))
@@ -52,7 +53,10 @@ def data(tmp_path_factory):
                 write(root / "xtreme" / folder / f"{split}-{language}.tsv", text * times)
             code = {"en": "eng_Latn", "de": "deu_Latn", "sw": "swh_Latn"}[language]
             write(root / "sib200" / code / f"{split}.tsv", "index_id\tcategory\ttext\n" + topics * times)
-            name = {"en": "english", "de": "german", "sw": "swahili"}[language]
+            name, size = {"en": "english", "de": "german", "sw": "swahili"}[language], ".1000" * (split == "train")
+            news = "".join(f"{a}\t{b} They met.\n" for a, b in zip(LABELS["mldoc"], TEXTS, strict=True))
+            if language != "sw":
+                write(root / "mldoc" / name / f"{name}.{split}{size}", news * times)
             write(root / "xlmt" / name / f"{split}_text.txt", "\n".join(TEXTS * times) + "\n")
             write(root / "xlmt" / name / f"{split}_labels.txt", "\n".join(LABELS["sentiment"] * times) + "\n")
     return root

@@ -7,7 +7,8 @@ import pytest
 from dlfa_adapters.runs import read_run
 from dlfa_adapters.scores.saved import is_evaluation
 
-TASKS = {"ner": "xtreme", "pos": "xtreme", "xnli": "xtreme", "pawsx": "xtreme", "topic": "sib200", "sentiment": "xlmt"}
+XTREME = dict.fromkeys(("ner", "pos", "xnli", "pawsx"), "xtreme")
+TASKS = {**XTREME, "mldoc": "mldoc", "topic": "sib200", "sentiment": "xlmt"}
 GERMAN = {"topic": "deu_Latn"}
 
 
@@ -43,6 +44,7 @@ def test_two_steps_of_every_task(start, name, tuning):
     run, printed = start(name, tuning)
     assert run.config["task"] == name
     assert run.config["tuning"] == tuning
+    assert run.config["windows"].get("first_sentences") == (2 if name == "mldoc" else None)
     assert run.config["data"]["train"]["language"] in ("en", "eng_Latn")
     if tuning != "features":  # which has no steps, only epochs
         assert len(run.config["training"]["dev_scores"]) == 2  # an epoch is a step
@@ -53,6 +55,12 @@ def test_two_steps_of_every_task(start, name, tuning):
     assert is_evaluation(evaluation)
     saved = json.loads((evaluation / "evaluation.json").read_text("utf-8"))
     assert {row["language"] for row in saved["languages"]} >= {german}
+
+
+def test_data_that_are_on_no_hub_are_asked_for(recipe, capsys):
+    with pytest.raises(SystemExit):
+        recipe("mldoc").main([])
+    assert "mldoc is on no hub; name its folder with --data" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("tuning", ["full", "freeze:1", "bottleneck"])

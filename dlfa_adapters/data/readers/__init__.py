@@ -30,6 +30,7 @@ from dlfa_adapters.data.readers.labelled_text import (
     read_xnli,
 )
 from dlfa_adapters.data.readers.lines import read_lines
+from dlfa_adapters.data.readers.mldoc import read_mldoc
 from dlfa_adapters.data.readers.oddities import name_missing_blank_lines, name_odd_labels
 from dlfa_adapters.data.readers.spans import read_spans, read_tokens
 from dlfa_adapters.ground.errors import ConfigError
@@ -51,6 +52,7 @@ __all__ = [
     "read_file",
     "read_labelled",
     "read_lines",
+    "read_mldoc",
     "read_pairs",
     "read_pawsx",
     "read_sib200",
@@ -127,6 +129,7 @@ READERS: dict[str, Callable[..., Read[Any]]] = {
     "xnli": read_xnli,
     "pawsx": read_pawsx,
     "sib200": read_sib200,
+    "mldoc": read_mldoc,
     "labelled": read_labelled,
     "text": read_text,
     "pairs": read_pairs,

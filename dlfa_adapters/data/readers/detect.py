@@ -16,6 +16,7 @@ from dlfa_adapters.data.readers.conllu import looks_like_conllu
 from dlfa_adapters.data.readers.containers import csv_cells, is_csv, is_json, is_parquet, json_rows, parquet_rows
 from dlfa_adapters.data.readers.labelled_text import LABEL_SPELLINGS, label_side, labels_beside
 from dlfa_adapters.data.readers.lines import bare_name
+from dlfa_adapters.data.readers.mldoc import is_mldoc
 from dlfa_adapters.data.readers.roles import find_roles
 from dlfa_adapters.data.readers.rows import find_shape, is_blank
 from dlfa_adapters.data.readers.spans import has_spans
@@ -164,6 +165,8 @@ def _of_texts(path: Path, lines: Sequence[str], rows: Sequence[Sequence[str]], w
         is_labelled = width == 3 and (few or any(" " in cell for row in rows for cell in row[:2]))
         name = "labelled" if is_labelled else "columns"
         return Found(name, "by its columns", sure=False)
+    if width == 2 and is_mldoc(lines[:_SAMPLE]):
+        return Found("mldoc", "by its topics")
     side, share, text_like = label_side([line.split("\t") for line in lines])
     if share > 0.8:
         return Found("pairs", "two columns that hardly repeat", sure=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters.data.readers.base import Example, Notes
 from dlfa_adapters.data.readers.labelled_text import LABEL_SPELLINGS
+from dlfa_adapters.data.sentences import cut_documents
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.kinds.base import Kind
 from dlfa_adapters.tasks import SENTIMENT, XNLI, Task, classification_task, get_task
@@ -120,11 +121,14 @@ class Classification(Kind):
         max_length: int = 128,
         context: int = 64,
         pooling: str = "first",
+        first_sentences: int | None = None,
+        languages: Sequence[str] = (),
     ) -> "Texts":
         """See `classifier.Texts`; a text is a row, so there is no context and nothing to pool."""
         from dlfa_adapters.kinds.classification.classifier import Texts, columns_of
 
-        return Texts(tokenizer, *columns_of(inputs), labels, max_length)
+        cut = cut_documents(*columns_of(inputs), first_sentences, languages)
+        return Texts(tokenizer, *cut, labels, max_length)
 
     def predictor(
         self,
@@ -138,7 +142,10 @@ class Classification(Kind):
         """See `classifier.Classifier`."""
         from dlfa_adapters.kinds.classification.classifier import Classifier
 
-        return Classifier(model, tokenizer, labels, max_length=windows["max_length"], pair=pair)
+        sentences = windows.get("first_sentences")
+        return Classifier(
+            model, tokenizer, labels, max_length=windows["max_length"], pair=pair, first_sentences=sentences
+        )
 
     def items_in_loss(self, head_type: str, num_labels: int, labels: Any, mask: Any) -> Any:
         """Items with a label; every 0 and 1 of several labels, and every number of a regression."""

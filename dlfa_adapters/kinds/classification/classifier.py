@@ -11,11 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dlfa_adapters.data.alignment import check_texts
 from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.data.pairs import check_pairs, encode_texts
 from dlfa_adapters.data.readers import read_lines
 from dlfa_adapters.data.readers.base import Notes
 from dlfa_adapters.data.readers.lines import write_lines
+from dlfa_adapters.data.sentences import check_splitter, cut_documents
 from dlfa_adapters.data.windows import Window
 from dlfa_adapters.kinds.encoded import Encoded, FoundScores, Predictor, Row, batch_logits
 
@@ -27,7 +29,7 @@ class Texts(Encoded):
         self,
         tokenizer: Any,
         texts: Sequence[str],
-        text_pairs: Sequence[str] | None,
+        text_pairs: Sequence[str | None] | None,
         labels: Sequence[str],
         max_length: int,
     ) -> None:
@@ -66,24 +68,36 @@ class Classifier(Predictor):
         labels: Label names by id.
         max_length: Most pieces of a text or pair, special ones included.
         pair: Whether the model was trained on pairs, so that single texts are refused; None where that is not known.
+        first_sentences: How many sentences of a document it reads, see `data.sentences.cut_documents`; None: all.
 
     Attributes:
         counts: What the length limit did to the texts of the call of `predict` that began last, in whatever thread.
     """
 
     def __init__(
-        self, model: Any, tokenizer: Any, labels: Sequence[str], *, max_length: int = 128, pair: bool | None = None
+        self,
+        model: Any,
+        tokenizer: Any,
+        labels: Sequence[str],
+        *,
+        max_length: int = 128,
+        pair: bool | None = None,
+        first_sentences: int | None = None,
     ) -> None:
         super().__init__(model, tokenizer, labels)
-        self.max_length, self.pair = max_length, pair
+        check_splitter(first_sentences)
+        self.max_length, self.pair, self.first_sentences = max_length, pair, first_sentences
 
     def encode(self, inputs: Sequence[Any]) -> Texts:
         """Texts, each with the second one or None; of all of them or of none."""
         return self._texts(*columns_of(inputs))
 
-    def _texts(self, texts: Sequence[str], text_pairs: Sequence[str] | None) -> Texts:
+    def _texts(self, texts: Sequence[str], text_pairs: Sequence[str] | None, language: str | None = None) -> Texts:
         check_pairs(self.pair, text_pairs is not None)
-        return Texts(self.tokenizer, texts, text_pairs, self.labels, self.max_length)
+        check_texts(texts)
+        languages = [language or self.language] * len(texts)
+        cut = cut_documents(texts, text_pairs, self.first_sentences, languages)
+        return Texts(self.tokenizer, *cut, self.labels, self.max_length)
 
     @torch.no_grad()
     def predict(
@@ -91,6 +105,7 @@ class Classifier(Predictor):
         texts: Sequence[str],
         text_pairs: Sequence[str] | None = None,
         *,
+        language: str | None = None,
         max_tokens: int | None = None,
         on_progress: Callable[[int], None] | None = None,
     ) -> list[str]:
@@ -99,6 +114,7 @@ class Classifier(Predictor):
         Args:
             texts: First or only texts.
             text_pairs: Second texts, as many; None for single texts.
+            language: Their language, for a model that reads the first sentences of documents alone.
             max_tokens: Positions in a batch, padding included; the default depends on the device.
             on_progress: Called with the number of texts that were just done.
 
@@ -109,7 +125,7 @@ class Classifier(Predictor):
             DataError: If pairs come to a model of single texts or the other way round, there are not as many second
                 texts as first ones, or a string comes in the place of a list.
         """
-        encoded = self._texts(texts, text_pairs)
+        encoded = self._texts(texts, text_pairs, language)
         self.counts = encoded.counts
         return self.run(encoded, max_tokens, on_progress)
 
@@ -119,6 +135,7 @@ class Classifier(Predictor):
         texts: Sequence[str],
         text_pairs: Sequence[str] | None = None,
         *,
+        language: str | None = None,
         max_tokens: int | None = None,
         on_progress: Callable[[int], None] | None = None,
     ) -> Tensor:
@@ -127,6 +144,7 @@ class Classifier(Predictor):
         Args:
             texts: See `predict`.
             text_pairs: See `predict`.
+            language: See `predict`.
             max_tokens: See `predict`.
             on_progress: See `predict`.
 
@@ -136,7 +154,7 @@ class Classifier(Predictor):
         Raises:
             DataError: See `predict`.
         """
-        encoded = self._texts(texts, text_pairs)
+        encoded = self._texts(texts, text_pairs, language)
         self.counts = encoded.counts
         pad = self.tokenizer.pad_token_id
         batches = list(batch_logits(self.model, encoded, pad, max_tokens, on_progress))
