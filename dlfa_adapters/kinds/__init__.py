@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from dlfa_adapters.fusion.options import Option
     from dlfa_adapters.kinds.classification.accuracy import ClassificationAccuracy
     from dlfa_adapters.kinds.metric import CountedScore, Metric
+    from dlfa_adapters.kinds.parsing.attachment import AttachmentScore
     from dlfa_adapters.kinds.tagging.accuracy import TokenAccuracy, XtremePosF1
     from dlfa_adapters.kinds.tagging.span_f1 import SpanF1
 
 __all__ = [
+    "AttachmentScore",
     "ClassificationAccuracy",
     "Kind",
     "Metric",
@@ -39,6 +41,7 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
+        "AttachmentScore": "parsing.attachment",
         "ClassificationAccuracy": "classification.accuracy",
         "Metric": "metric",
         "SpanF1": "tagging.span_f1",

@@ -1,8 +1,8 @@
 """The best tree for the scores of arcs: a maximum spanning arborescence with one root.
 
 Chu and Liu 1965 and Edmonds 1967 contract cycles until there are none; McDonald et al. 2005 parse with it. One root:
-every arc from the root is made so much worse that one more of them never pays (Stanojević and Cohen 2021, "A Root of a
-Problem", EMNLP). Written here because the package that does it in C++ (ufal.chu_liu_edmonds) is under the GPL and has
+arcs from the root are made worse until one more of them does not pay (Stanojević and Cohen 2021, "A Root of a Problem",
+EMNLP). Written here because the package that does it in C++ (ufal.chu_liu_edmonds) is under the GPL and has
 no wheels for Python 3.13, and networkx, which PyTorch brings, takes seconds for a long sentence; the tests compare with
 both.
 """
@@ -13,6 +13,9 @@ import numpy as np
 
 from dlfa_adapters.data.trees import find_cycles
 from dlfa_adapters.ground.errors import ConfigError
+
+_PENALTIES = (0.1, 0.3, 1.0)
+"""For a root, as shares of the range of the scores; with a larger one more cycles must be contracted."""
 
 
 def best_tree(scores: np.ndarray, *, greedy: bool = False) -> list[int]:
@@ -39,15 +42,15 @@ def best_tree(scores: np.ndarray, *, greedy: bool = False) -> list[int]:
     allowed = scores != -np.inf
     chosen = allowed[np.arange(count), heads]
     if greedy:
-        return [int(head) for head in np.where(chosen, heads, 0)]
+        return list(np.where(chosen, heads, 0).tolist())
     if chosen.all() and (heads == 0).sum() == 1 and not find_cycles([0, *heads.tolist()]):
-        return [int(head) for head in heads]  # nothing is better than the best head of each word
-    best = np.array(_spanning_tree(_with_one_root(scores, allowed))[1:])
+        return list(heads.tolist())  # nothing is better than the best head of each word
+    best = _tree_with_one_root(scores, allowed)
     root = int(np.flatnonzero(best == 0)[0]) + 1
     forbidden = ~allowed[np.arange(count), best]
     forbidden[root - 1] = False
     best[forbidden] = root  # all words are below the root's, so that this makes no cycle
-    return [int(head) for head in best]
+    return list(best.tolist())
 
 
 def _checked(scores: np.ndarray) -> np.ndarray:
@@ -62,11 +65,12 @@ def _checked(scores: np.ndarray) -> np.ndarray:
     return scores
 
 
-def _with_one_root(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Scores of (words + 1) x (words + 1) nodes whose best tree is that with one root, and fewest forbidden arcs.
+def _tree_with_one_root(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """The heads of the best tree with one root and, where some arcs must be forbidden ones, with fewest of these.
 
-    Allowed arcs get 0..1, by their scores. A forbidden one costs more than all of them together are worth, another root
-    more than all forbidden ones.
+    Allowed arcs get 0..1, by their scores; a forbidden one costs more than all of them together are worth. What roots
+    cost is raised until the best tree has one, and at last is more than all forbidden arcs. Whatever it is, it is the
+    same for all trees with one root, so the first such tree is the best of them.
     """
     count = len(scores)
     finite = scores[allowed]
@@ -74,9 +78,14 @@ def _with_one_root(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     cost = count + 1.0
     nodes = np.full((count + 1, count + 1), -cost)
     nodes[1:][allowed] = (finite / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)  # halves: a difference may overflow
-    nodes[1:, 0] -= cost * (count + 1)
     np.fill_diagonal(nodes, -np.inf)
-    return nodes
+    for penalty in (*_PENALTIES, cost * (count + 1)):
+        dearer = nodes.copy()
+        dearer[1:, 0] -= penalty
+        heads = _spanning_tree(dearer)[1:]
+        if (heads == 0).sum() == 1:
+            break
+    return heads
 
 
 class _Contracted(NamedTuple):
@@ -95,7 +104,7 @@ class _Contracted(NamedTuple):
     left: np.ndarray
 
 
-def _spanning_tree(scores: np.ndarray) -> list[int]:
+def _spanning_tree(scores: np.ndarray) -> np.ndarray:
     """The head of each node in the best arborescence from node 0; changes `scores`, (dependents, heads).
 
     Every node must have a finite score with 0 as its head, so that there is one.
@@ -116,7 +125,7 @@ def _spanning_tree(scores: np.ndarray) -> list[int]:
         heads[below] = step.left[below]
         heads[step.cycle] = step.heads
         heads[step.entered[head]] = head
-    return [int(head) for head in heads]
+    return heads
 
 
 def _contract(scores: np.ndarray, heads: np.ndarray, cycle: np.ndarray) -> _Contracted:
@@ -128,6 +137,8 @@ def _contract(scores: np.ndarray, heads: np.ndarray, cycle: np.ndarray) -> _Cont
     scores[rep], scores[:, rep] = gain.max(0), leaving.max(1)
     scores[others], scores[:, others] = -np.inf, -np.inf
     scores[rep, rep] = -np.inf
-    heads[np.isin(heads, cycle)] = rep
+    inside = np.zeros(len(heads), dtype=bool)
+    inside[cycle] = True
+    heads[inside[heads]] = rep
     heads[0], heads[rep] = 0, scores[rep].argmax()
     return step
