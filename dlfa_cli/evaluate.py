@@ -1,4 +1,4 @@
-"""`dlfa evaluate`, `compare`, `report`: a run, or several, judged on data in many languages; a page of that."""
+"""`dlfa evaluate`, `compare`: a run, or several, judged on data in many languages."""
 
 import json
 from pathlib import Path
@@ -19,6 +19,7 @@ from dlfa_cli.options import (
     Upos,
     WordColumn,
     adapters_by_language,
+    file_by_language,
     language_list,
     read_besides,
 )
@@ -43,6 +44,18 @@ def evaluate(
         list[str] | None,
         typer.Option(help="LANGUAGE=FOLDER: a language's own adapter (runs of --tuning stack); repeatable."),
     ] = None,
+    shift: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE@LAYER:ALPHA",
+            help="Move languages towards the source's by means of `dlfa analyze means`; ALPHA is a number, or what it "
+            "is picked by: dev (the paper's way; needs target labels), text, parallel.",
+        ),
+    ] = None,
+    shift_parallel: Annotated[
+        list[str] | None,
+        typer.Option(help="LANGUAGE=FILE: source sentence, TAB, translation a line, for ALPHA parallel; repeatable."),
+    ] = None,
     precision: EvaluationPrecision = "fp32",
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile: pays for much data.")] = False,
     upos: Upos = None,
@@ -64,8 +77,11 @@ def evaluate(
     `dlfa evaluate runs/ner-demo --data mine.tsv --languages sw --json > report.json`
 
     `dlfa evaluate runs/ner-stack -d samples:ner --language-adapter de=adapters/de --language-adapter ru=adapters/ru`
+
+    `dlfa evaluate runs/xnli -d xnli/ --shift means.safetensors@6:dev`
     """
     from dlfa_adapters.predict.load import check_has_language, check_precision, task_of
+    from dlfa_adapters.predict.shift_option import check_shift
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import loading, print_lines, progress_bars, show_tables, typed
 
@@ -76,7 +92,11 @@ def evaluate(
     }  # fmt: skip
     _check_data(data, given, own.name)
     check_precision(precision)
-    adapters = adapters_by_language(language_adapter or [])
+    adapters, parallel = (
+        adapters_by_language(language_adapter or []),
+        file_by_language(shift_parallel, "--shift-parallel"),
+    )
+    check_shift(read, shift, data, split, parallel, compile=compile)
     folder = out
     if out is not None or save:
         from dlfa_adapters.scores.saved import check_evaluation_place, default_folder, save_evaluation
@@ -95,8 +115,9 @@ def evaluate(
 
     with progress_bars(screen) as progress:
         predictions = predict_run(
-            read, data, **given, language_adapters=adapters, precision=precision, compile=compile, progress=progress
-        )
+            read, data, **given, language_adapters=adapters, shift=shift, shift_parallel=parallel,
+            precision=precision, compile=compile, progress=progress,
+        )  # fmt: skip
         report = build_report(predictions, resamples=resamples, seed=seed, progress=progress)
     print_lines(screen, (f"Read: {line}" for line in predictions.about["data"]["read"]))
     if as_json:
@@ -196,34 +217,6 @@ def compare(
             show_tables(comparison_tables(comparison), comparison_notes(comparison))
     if markdown is not None:
         write_text(markdown, "\n".join(comparison_markdown(comparison) for comparison in comparisons))
-
-
-def report(
-    source: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, a saved evaluation, or a sweep.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file; default: RUN.html beside it.")] = None,
-) -> None:
-    """Write an HTML page: scores by language, mistakes, examples, configuration. It loads nothing and can be sent on.
-
-    A run must have been evaluated with `--save`. Examples:
-
-    `dlfa report runs/ner-demo`
-
-    `dlfa report runs/ner-demo-evaluated/panx-dev --out panx.html`
-
-    `dlfa report runs/ner-sweep`
-    """
-    from dlfa_adapters.runs import read_run
-    from dlfa_adapters.scores.saved import is_evaluation
-    from dlfa_cli.screen import errors_console
-
-    sweep = source.name == "sweep.json" or any((source / name).is_file() for name in ("sweep.json", "plan.json"))
-    if not sweep and not is_evaluation(source):
-        read_run(source)
-    with errors_console().status("Writing the report"):
-        from dlfa_adapters.report import write_report
-
-        file = write_report(source, out)
-    typer.echo(file)
 
 
 def _check_data(data: str, given: dict[str, Any], own: str) -> None:

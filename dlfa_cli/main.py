@@ -18,10 +18,11 @@ from dlfa_cli.analyze import analyze_app
 from dlfa_cli.data import data_app
 from dlfa_cli.demo import demo
 from dlfa_cli.doctor import doctor
-from dlfa_cli.evaluate import compare, evaluate, report
+from dlfa_cli.evaluate import compare, evaluate
 from dlfa_cli.options import Command, CommandGroup
 from dlfa_cli.predict import convert, export, predict
 from dlfa_cli.recipes import recipes_app
+from dlfa_cli.report import report
 from dlfa_cli.screen import visible
 from dlfa_cli.sweep import sweep
 from dlfa_cli.train import train, train_language

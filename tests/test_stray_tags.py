@@ -12,7 +12,8 @@ from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning import train
 from dlfa_adapters.learning.dataset import task_for
 from dlfa_adapters.predict import Predictions
-from dlfa_adapters.predict.run import check_fit, items_by_language, predict, predict_run
+from dlfa_adapters.predict.items import check_fit, items_by_language
+from dlfa_adapters.predict.run import predict, predict_run
 from dlfa_adapters.scores.evaluate import build_report
 from dlfa_adapters.scores.show import markdown
 from dlfa_adapters.sweeps import run_sweep

@@ -19,9 +19,6 @@ from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.data.words import split_words
 from dlfa_adapters.encoders.means import CountedRow
 from dlfa_adapters.ground.errors import ConfigError, DataError
-from dlfa_adapters.kinds import kind_named
-from dlfa_adapters.predict import Items
-from dlfa_adapters.predict.run import items_by_language
 
 _AT_ONCE = 256  # texts that are in memory as pieces
 _NO_LIMIT = 10**9
@@ -74,13 +71,6 @@ def text_of_files(paths: Sequence[str | Path], limit: int | None = None) -> Lang
     return LanguageText(islice(lines(), limit), ", ".join(map(str, paths)), total, dropped)
 
 
-def text_of_items(items: Items, source: str) -> LanguageText:
-    """The sentences or texts of labelled data, as their kind of task has them, without their labels."""
-    words = kind_named(items.kind).of_words
-    texts = items.inputs if words else [pair if pair[1] is not None else pair[0] for pair in items.inputs]
-    return LanguageText(texts, source, len(texts))
-
-
 def text_of_data(
     source: str | Path | Iterable[Any],
     task: str | None = None,
@@ -103,11 +93,24 @@ def text_of_data(
         DataError: If the data cannot be read, or do not say in which language they are.
     """
     loaded = load_source(source, task, split, languages, **reading)
-    items, _ = items_by_language(loaded, limit)
-    if any(each.language == UNKNOWN_LANGUAGE for each in items):
+    columns = {name: loaded.dataset[name] for name in loaded.dataset.column_names}
+    given: Iterable[Text] = columns.get("words") or [
+        first if second is None else (first, second)
+        for first, second in zip(columns["text"], columns["text_pair"], strict=True)
+    ]
+    texts: dict[str, list[Text]] = {}
+    dropped: dict[str, Counter[str]] = {}
+    for language, text in zip(columns["language"], given, strict=True):
+        of_it, without = texts.setdefault(language, []), dropped.setdefault(language, Counter())
+        if not any(part and part.strip() for part in ([text] if isinstance(text, str) else text)):
+            without["no_words"] += 1
+        elif limit is None or len(of_it) < limit:
+            of_it.append(text)
+    if UNKNOWN_LANGUAGE in texts:
         raise DataError(f"{loaded.source}: expected data that say their language; name it with --languages.")
     named = f"{loaded.source} ({split})"
-    return {each.language: text_of_items(each, named) for each in items}, loaded
+    found = {language: LanguageText(of_it, named, len(of_it), dropped[language]) for language, of_it in texts.items()}
+    return found, loaded
 
 
 class CountedRows:

@@ -24,6 +24,7 @@ def measure_means(
     languages: Mapping[str, LanguageText],
     *,
     name: str,
+    fingerprint: str | None = None,
     unit: str = "pieces",
     max_length: int = 128,
     on_language: Callable[[str], None] | None = None,
@@ -36,6 +37,7 @@ def measure_means(
         tokenizer: Its fast tokenizer.
         languages: Text by language.
         name: What the file calls the model.
+        fingerprint: Of the encoder where nothing of it has learnt, by which it is known before it is loaded.
         unit: `pieces`: every piece but special ones counts alike; `words`: every word does, whose state is the mean of
             those of its pieces. Running text is then split into words.
         max_length: Most pieces of a row. Longer text goes through several rows, each piece through one of them; of a
@@ -51,7 +53,7 @@ def measure_means(
     if unit not in UNITS:
         raise ConfigError(f"unit must be one of {', '.join(UNITS)}; got {unit!r}.")
     about = {**describe_encoder(encoder_of(model).config), "name": name}
-    depth = {"num_hidden_layers": about.pop("num_layers")}
+    depth = {"num_hidden_layers": about.pop("num_layers"), **({"fingerprint": fingerprint} if fingerprint else {})}
     tensors, made_of = {}, {}
     rows = CountedRows(tokenizer, unit, max_length)
     total, report = sum(text.total for text in languages.values()), progress or (lambda stage, done, total: None)
@@ -72,7 +74,8 @@ def measure_means(
 def measure_encoder_means(encoder: Encoder, languages: Mapping[str, LanguageText], **options: Any) -> LanguageMeans:
     """`measure_means` of an encoder that was loaded by name, on the GPU where there is one."""
     model = encoder.model.to("cuda") if torch.cuda.is_available() else encoder.model
-    return measure_means(model, encoder.tokenizer, languages, **{"name": encoder.name, **options})
+    known = {"name": encoder.name, "fingerprint": encoder.describe()["fingerprint"]}
+    return measure_means(model, encoder.tokenizer, languages, **{**known, **options})
 
 
 def measure_run_means(
@@ -99,4 +102,6 @@ def measure_run_means(
     predictor = load_fast(run)
     switch = LanguageSwitch(predictor, adapters)
     named = {"name": str(run.folder), "on_language": switch}
+    if run.config.get("model", {}).get("saved", "head") == "head":
+        named |= {"name": run.config["encoder"]["name"], "fingerprint": run.config["encoder"]["fingerprint"]}
     return measure_means(predictor.model, predictor.tokenizer, languages, **{**named, **options})

@@ -98,6 +98,7 @@ def sentence_means(
     pad_token_id: int | None,
     layers: Sequence[int],
     on_progress: Callable[[int], None] | None = None,
+    changes: Sequence[Change] = (),
 ) -> Tensor:
     """The mean state over the tokens of each sentence.
 
@@ -107,6 +108,7 @@ def sentence_means(
         pad_token_id: The tokenizer's.
         layers: Which states.
         on_progress: Called with the number of sentences that were just done.
+        changes: See `states_of`.
 
     Returns:
         (layers, sentences, width) in float32.
@@ -115,7 +117,7 @@ def sentence_means(
     lengths = [len(sentence.input_ids) for sentence in sentences]
     means = torch.empty(len(layers), len(sentences), config.hidden_size)
     for batch in token_budget_batches(lengths, tokens_at_once(model, config)):
-        states = states_of(model, [sentences[i] for i in batch], pad_token_id, layers).float()
+        states = states_of(model, [sentences[i] for i in batch], pad_token_id, layers, changes).float()
         for i, tokens in zip(batch, states.split([lengths[i] for i in batch]), strict=True):
             means[:, i] = tokens.mean(0).cpu()
         if on_progress is not None:

@@ -7,8 +7,8 @@ gives. What changes them on their way, such as a shift behind a block, is a `Cha
 import hashlib
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -35,6 +35,15 @@ class Change(ABC):
     @abstractmethod
     def applied(self, encoder: Any) -> AbstractContextManager[Any]:
         """A context in which the encoder has it, e.g. by a hook on a block of `parts.blocks_of`."""
+
+
+@contextmanager
+def applied(changes: Iterable[Change], encoder: Any) -> Iterator[None]:
+    """A context in which an encoder has some changes, each within those before it."""
+    with ExitStack() as stack:
+        for change in changes:
+            stack.enter_context(change.applied(encoder))
+        yield
 
 
 class States(ABC):
@@ -198,9 +207,7 @@ def states_of(
     """
     encoder = model.base_model
     inputs = {name: tensor.to(encoder.device) for name, tensor in pad_batch(windows, pad_token_id).items()}
-    with ExitStack() as stack:
-        for change in changes:
-            stack.enter_context(change.applied(encoder))
+    with applied(changes, encoder):
         outputs = encoder(**inputs, output_hidden_states=True, return_dict=True)
     chosen = select_states(layers, outputs.hidden_states, outputs.last_hidden_state)
     lengths = torch.tensor([len(window.input_ids) for window in windows])

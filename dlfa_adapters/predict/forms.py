@@ -56,7 +56,11 @@ def load_fast(
     """
     check_precision(precision)
     run = run if isinstance(run, Run) else read_run(run)
-    predictor = load_run(run, language_adapter, options=options)
+    return make_fast(run, load_run(run, language_adapter, options=options), precision=precision, compile=compile)
+
+
+def make_fast(run: Run, predictor: Predictor, *, precision: str = "fp32", compile: bool = False) -> Predictor:
+    """What `load_run` gave for a run, on the GPU, in 16 bits or compiled; see `load_fast`."""
     if compile:
         try:  # what adapters adds around every layer cannot be compiled as a whole
             predictor.model = plain_model(run, predictor)[0]

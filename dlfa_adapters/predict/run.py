@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -9,15 +10,28 @@ from typing import Any
 
 from dlfa_adapters.data.assemble import Loaded
 from dlfa_adapters.data.sources import load_source
+from dlfa_adapters.encoders.means import LanguageMeans
+from dlfa_adapters.encoders.parts import encoder_of
+from dlfa_adapters.encoders.states import Change, applied
 from dlfa_adapters.ground.environment import Progress, count_items, versions
-from dlfa_adapters.ground.errors import ConfigError, DataError
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.files import sha256_of
-from dlfa_adapters.kinds import kind_named, kind_of_task
+from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Predictor
 from dlfa_adapters.predict import Items, Predicted, Predictions
-from dlfa_adapters.predict.forms import load_fast
-from dlfa_adapters.predict.load import LanguageSwitch, describe_adapters, source_languages, task_of
+from dlfa_adapters.predict.forms import make_fast
+from dlfa_adapters.predict.items import check_fit, items_by_language
+from dlfa_adapters.predict.load import (
+    LanguageSwitch,
+    check_precision,
+    describe_adapters,
+    load_run,
+    source_languages,
+    task_of,
+)
 from dlfa_adapters.predict.options import options_of_run
+from dlfa_adapters.predict.shift import Shifts
+from dlfa_adapters.predict.shift_option import SPLITS, check_shift
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.tasks import TASKS, Task, get_task
 
@@ -36,6 +50,8 @@ def predict_run(
     tag_column: int | str | None = None,
     limit: int | None = None,
     language_adapters: Mapping[str, str | Path] | None = None,
+    shift: str | None = None,
+    shift_parallel: Mapping[str, str | Path] | None = None,
     precision: str = "fp32",
     compile: bool = False,
     options: Mapping[str, Any] = MappingProxyType({}),
@@ -56,6 +72,10 @@ def predict_run(
         limit: Take only so many sentences or texts from the start of each language.
         language_adapters: For a run of the tuning `stack`: folders of language adapters, by language; the source's
             serves the others.
+        shift: `FILE@LAYER:ALPHA`: move the states of each language but the source by alpha times the mean difference,
+            of the means in a file; see `shift_option.ShiftOption` for words in the place of alpha.
+        shift_parallel: For the word `parallel`: by language a file of sentences in the source language, TAB, and their
+            translations.
         precision: See `load_fast`.
         compile: See `load_fast`.
         options: See `load_run`.
@@ -72,13 +92,25 @@ def predict_run(
     run = run if isinstance(run, Run) else read_run(run)
     known = _task(run, task)
     options_of_run(run, kind_of_task(known), options)
-    # Labels that the model does not have are counted by the report, in what is scored and not in all of the file.
-    loaded = load_source(
-        source, known, split, languages, format, warn_unknown=False, word_column=word_column, tag_column=tag_column
-    )
-    sources = source_languages(run)
-    items, without_words = items_by_language(loaded, limit)
-    check_fit(items, known, loaded.source)
+    parallel = shift_parallel or {}
+    option = check_shift(run, shift, source, split, parallel, compile=compile)
+
+    def read(split: str, languages: Iterable[str] | None) -> tuple[list[Items], int, Loaded]:
+        # Labels that the model does not have are counted by the report, in what is scored and not in all of the file.
+        loaded = load_source(
+            source, known, split, languages, format, warn_unknown=False, word_column=word_column, tag_column=tag_column
+        )
+        items, without_words = items_by_language(loaded, limit)
+        check_fit(items, known, loaded.source)
+        return items, without_words, loaded
+
+    items, without_words, loaded = read(split, languages)
+    names = [language.language for language in items]
+    picking = {each.language: each for each in items}
+    if option is not None:
+        option.check_languages(run, names, parallel)
+        if option.picked in SPLITS and (targets := [name for name in names if name != option.towards(run)]):
+            picking = {each.language: each for each in read(option.picked, targets)[0]}
     adapters = language_adapters or {}
     about = {
         "run": {
@@ -89,7 +121,7 @@ def predict_run(
             "picked_on": run.config.get("training", {}).get("picked_on"),
             "precision": precision,
             **({"options": dict(options)} if options else {}),
-            **describe_adapters(run, adapters, [language.language for language in items]),
+            **describe_adapters(run, adapters, names),
         },
         "data": {
             "source": loaded.source,
@@ -102,80 +134,19 @@ def predict_run(
         },
         "versions": versions(),
     }
-    model = load_fast(run, precision=precision, compile=compile, options=options)
-    switch = LanguageSwitch(model, adapters)
-    predicted = predict(model, items, progress, switch)
+    check_precision(precision)
+    model = load_run(run, options=options)
+    switch, changes = LanguageSwitch(model, adapters), None
+    if option is not None:
+        shifts = Shifts(option, LanguageMeans.read(option.means), option.towards(run))
+        shifts.check_model(model.model, names, switch)
+    model = make_fast(run, model, precision=precision, compile=compile)
+    if option is not None:
+        shifts.pick(model, known, picking, switch, parallel, progress or (lambda stage, done, total: None))
+        about["run"]["shift"], changes = shifts.describe(), shifts.of
+    predicted = predict(model, items, progress, switch, changes)
+    sources = source_languages(run)
     return Predictions(name=str(run.folder), task=known, source_languages=sources, languages=predicted, about=about)
-
-
-def items_by_language(loaded: Loaded, limit: int | None = None) -> tuple[list[Items], int]:
-    """The items of each language, in the order of the data.
-
-    Args:
-        loaded: Data.
-        limit: Take only so many from the start of each language.
-
-    Returns:
-        The items, and how many sentences without words were left out.
-
-    Raises:
-        ConfigError: If the limit is smaller than one.
-        DataError: If some items are pairs and some are not.
-    """
-    if limit is not None and limit < 1:
-        raise ConfigError(f"expected a limit of at least 1, got {limit}.")
-    columns = {name: list(loaded.dataset[name]) for name in loaded.dataset.column_names}
-    kind = kind_named(loaded.kind)
-    inputs, gold = kind.inputs(columns), kind.gold(columns)
-    rows: dict[str, list[int]] = {}
-    without_words = 0
-    for i, language in enumerate(columns["language"]):
-        if kind.is_empty(inputs[i]):
-            without_words += 1
-        else:
-            rows.setdefault(language, []).append(i)
-    if not rows:
-        raise DataError(f"{loaded.source}: expected sentences, but none has a word")
-    flawed = columns.get("placeholder", [False] * len(gold))
-    items = [
-        Items(
-            language=language,
-            kind=loaded.kind,
-            own_ids=language in loaded.own_ids,
-            **{
-                name: [values[i] for i in numbers[:limit]]
-                for name, values in (
-                    ("ids", columns["id"]),
-                    ("inputs", inputs),
-                    ("gold", gold),
-                    ("placeholder", flawed),
-                )
-            },
-        )
-        for language, numbers in rows.items()
-    ]
-    return items, without_words
-
-
-def check_fit(items: Sequence[Items], task: Task, source: str) -> None:
-    """Checks that data are for a task, before a model is loaded.
-
-    Raises:
-        DataError: If the kinds differ, tags are not entity tags where spans are counted, single texts come where pairs
-            are expected or both are mixed, or the model knows none of the labels.
-    """
-    for language in items:
-        if language.kind != task.kind:
-            raise DataError(
-                f"{source}: expected data for {task.name}, a {task.kind} task, but this is {language.kind} data"
-            )
-    kind_of_task(task).check_fit(items, task, source)
-    there = {label for language in items for label in language.gold_labels(task.labels)}
-    if not there & set(task.labels):
-        raise DataError(
-            f"{source}: the model knows none of the labels in these data ({', '.join(sorted(there)[:5])}); it knows "
-            f"{', '.join(task.labels[:5])}{', ...' if len(task.labels) > 5 else ''}. Are they data for another task?"
-        )
 
 
 def predict(
@@ -183,6 +154,7 @@ def predict(
     items: Sequence[Items],
     progress: Progress | None = None,
     on_language: Callable[[str], None] | None = None,
+    changes: Callable[[str], Sequence[Change]] | None = None,
 ) -> list[Predicted]:
     """Let a model predict the items of each language.
 
@@ -191,6 +163,7 @@ def predict(
         items: Items by language.
         progress: Called after each batch.
         on_language: Called with each language before its items are predicted.
+        changes: Gives what states of a language are changed by.
 
     Returns:
         The predictions, in the order of the items.
@@ -206,7 +179,8 @@ def predict(
         step = count_items(
             len(language.gold), total, lambda done, total: progress and progress("Predicting", done, total)
         )
-        predicted, tokenizer_counts = model.answer(language.inputs, step)
+        with applied(changes(language.language), encoder_of(model.model)) if changes else nullcontext():
+            predicted, tokenizer_counts = model.answer(language.inputs, step)
         step(len(language.gold))
         logger.info("Predicted %s: %d items", language.language, len(language.gold))
         counts = {} if tokenizer_counts is None else asdict(tokenizer_counts)

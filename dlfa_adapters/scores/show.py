@@ -9,6 +9,7 @@ from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
 from dlfa_adapters.kinds import SCORED, kind_named
 from dlfa_adapters.scores.compare import Comparison, DifferenceRow
 from dlfa_adapters.scores.intervals import LEVEL, Difference, Estimate, few_items
+from dlfa_adapters.scores.languages_read import adapter_notes, shift_notes
 from dlfa_adapters.scores.report import Report, Table
 
 NO_VALUE = "–"
@@ -194,7 +195,8 @@ def _method_notes(report: Report) -> Iterator[str]:
         yield report.drawn.sentence
     languages = report.table.languages
     yield from few_items((row.language, row.items) for row in languages)
-    yield from _adapter_notes(report)
+    yield from adapter_notes(report)
+    yield from shift_notes(report)
     if not report.source_languages:
         yield "The run does not tell which language it was trained on, so nothing is split by it."
     elif any(mean.name == "enf_family" for mean in report.table.means):
@@ -206,20 +208,6 @@ def _method_notes(report: Report) -> Iterator[str]:
         yield f"The encoder computed in {precision}."
     if picked_on := run.get("picked_on"):
         yield f"The model was picked on {picked_on}."
-
-
-def _adapter_notes(report: Report) -> Iterator[str]:
-    """With which language adapters a stack was read."""
-    adapters = report.about.get("run", {}).get("language_adapters")
-    if not adapters:
-        return
-    own = [
-        f"{language} with {its['location']}" + (f" (of {its['language']})" if its["language"] else "")
-        for language, its in adapters["given"].items()
-    ]
-    if rest := [row.language for row in report.table.languages if row.language not in adapters["given"]]:
-        own.append(f"{', '.join(rest)} with the one of the source, {adapters['source']}")
-    yield f"Language adapters: {'; '.join(own)}."
 
 
 def comparison_notes(comparison: Comparison) -> list[str]:

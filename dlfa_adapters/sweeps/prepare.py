@@ -29,7 +29,7 @@ from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.rate_choice import pairs
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.predict import Items
-from dlfa_adapters.predict.run import check_fit, items_by_language
+from dlfa_adapters.predict.items import check_fit, items_by_language
 from dlfa_adapters.scores.translations import Translations, find_translations
 from dlfa_adapters.sweeps.variants import make_variants, with_seeds
 from dlfa_adapters.tasks import Task

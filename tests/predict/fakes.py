@@ -2,7 +2,8 @@
 
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.predict import Predictions
-from dlfa_adapters.predict.run import items_by_language, predict
+from dlfa_adapters.predict.items import items_by_language
+from dlfa_adapters.predict.run import predict
 from dlfa_adapters.tasks import NER
 
 

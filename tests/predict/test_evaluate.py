@@ -6,8 +6,9 @@ import torch
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.kinds.tagging.tagger import Tagger
+from dlfa_adapters.predict.items import check_fit, items_by_language
 from dlfa_adapters.predict.load import source_languages
-from dlfa_adapters.predict.run import check_fit, items_by_language, predict
+from dlfa_adapters.predict.run import predict
 from dlfa_adapters.runs import Run
 from dlfa_adapters.scores.evaluate import build_report
 from dlfa_adapters.tasks import NER, PAWSX, POS, SENTIMENT, TOPIC, XNLI, classification_task, tagging_task

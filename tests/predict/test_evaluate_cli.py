@@ -306,7 +306,7 @@ def test_places_that_cannot_be_written_are_refused_before_the_work(option, run, 
 
 
 def test_compare_looks_at_both_runs_before_the_work(run, data, refuse, tmp_path, monkeypatch):
-    monkeypatch.setattr("dlfa_adapters.predict.run.load_fast", lambda run, **options: pytest.fail("a model was loaded"))
+    monkeypatch.setattr("dlfa_adapters.predict.run.load_run", lambda run, **options: pytest.fail("a model was loaded"))
     assert "There is no run folder" in refuse("compare", run, tmp_path / "nothing", "--data", data)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dlfa_adapters.data.sources import load_source
-from dlfa_adapters.predict.run import items_by_language
+from dlfa_adapters.predict.items import items_by_language
 from dlfa_adapters.scores.compare import compare, compare_all
 from dlfa_adapters.scores.evaluate import build_report
 from dlfa_adapters.scores.report import Report
