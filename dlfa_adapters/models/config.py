@@ -31,7 +31,7 @@ _DROPOUTS = (
 
 
 class DLFAConfig(PretrainedConfig):
-    """Configuration of `DLFAForTokenClassification` and `DLFAForSequenceClassification`.
+    """Configuration of `DLFAForTokenClassification`, `DLFAForSequenceClassification` and `DLFAForDependencyParsing`.
 
     Args:
         encoder_config: The configuration of the encoder, or its dictionary with `model_type`.
@@ -46,7 +46,8 @@ class DLFAConfig(PretrainedConfig):
         dlfa_format: Number of the saved format.
         **kwargs: Options of the head by name, see `HeadOptions`: `fusion` and its options (`gate`, `norm`...),
             `pooling` (a tagger does not use it, it is saved for those who prepare its input; of a text it is the token,
-            of the real ones), `classifier`...; and `id2label`, `num_labels`, `problem_type` and so on, see
+            of the real ones), `classifier`...; those of a head of the kind's own (of a parser: `BiaffineOptions`), for
+            which the `classifier_` ones above are not; and `id2label`, `num_labels`, `problem_type` and so on, see
             `PretrainedConfig`.
 
     Raises:

@@ -30,13 +30,16 @@ def edited(content, path, value):
 
 
 @pytest.fixture
-def saved(tiny_model, tmp_path):
+def saved(tiny_model, tmp_path, request):
+    """The file of a head of a task, or of the options of a test."""
+    options = getattr(request, "param", {})
     model = tiny_model("bert")
-    model.add_dlfa_head("ner", fuse_layer=2)
+    model.add_dlfa_head("ner", fuse_layer=2, **options)
     model.save_head(str(tmp_path), "ner")
     return tmp_path / "head_config.json"
 
 
+@pytest.mark.parametrize("saved", [{}, {"head_type": "biaffine", "num_labels": 2}], indirect=True)
 def test_whatever_is_edited_is_one_sentence_or_does_no_harm(saved, tiny_model):
     whole, model = json.loads(saved.read_text("utf-8")), tiny_model("bert")
     refused = 0
