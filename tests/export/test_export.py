@@ -188,6 +188,7 @@ def test_a_parser_that_reads_parts_of_speech(tagged_parser):
     for ids, mask, word_ids, words, upos in batches:
         assert not word_ids[mask == 0].any()
         assert torch.equal(words.sum(1), word_ids.amax(1))
+        assert words[:, 0].all()
         assert not upos[words == 0].any()
         assert ids.shape == word_ids.shape
     assert any(
