@@ -91,7 +91,7 @@ def write_trees(path: Path, predicted: Any) -> None:
             ]
             for i, (word, read, right, arc) in enumerate(zip(words, upos, gold, guess, strict=True), 1)
         ]
-        comments = [f"# sent_id = {name}"] if own_ids else []
+        comments = [*([f"# sent_id = {name}"] if own_ids else []), f"# text = {' '.join(words)}"]
         trees.append(Tree(list(words), list(upos), name, rows=fields, comments=comments, nodes=fields))
     write_conllu(path, trees)
 
