@@ -68,6 +68,16 @@ GRIDS: dict[str, list[tuple[float | None, float]]] = {
 NER_GRIDS = {name: grid[1:4] if len(grid) == 5 else grid for name, grid in GRIDS.items()}
 """Those for NER: without the lowest, and without the lower rate of the head, which POS had shown to be behind."""
 
+OTHER_GRIDS: dict[str, list[tuple[float | None, float]]] = {
+    "full": [(5e-5, 1e-3), (1e-4, 1e-3), (2e-4, 1e-3)],
+    "lora": [(1e-3, 3e-3), (2e-3, 3e-3)],
+    "bilstm": [(None, 1e-3), (None, 2e-3)],
+}
+"""Those for parsing and for texts."""
+
+FEATURE_RATES = {"parse": (3e-4, 1e-3, 3e-3, 1e-2)}
+"""Tried in the training of a head on frozen states where the defaults, which are for linear classifiers, do not fit."""
+
 NAMES = {
     "last": "last",
     "layer": "layer {layer} alone",
@@ -81,13 +91,15 @@ NAMES = {
 LANGUAGES = {
     "ner": "de,es,fr,nl,pl,pt,ru,sw,yo,ar,et,hi,tr,zh",
     "pos": "de,es,fr,nl,pt,ru,yo,ar,el,et,eu,he,hi,id,ja,ko,th,tr,vi,zh",
+    "xnli": "ar,bg,de,el,es,fr,hi,ru,sw,th,tr,ur,vi,zh",
+    "topic": "ar,bn,de,el,es,fr,he,hi,ja,ka,ko,ru,sw,ta,th,tr,vi,yo,zh",
     "parse": "de,nl,fr,es,it,bg,ru,el,fa,hi,et,tr,id,vi,ta,ar,ja,ko,zh",
 }
 
 
 def cells(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """What is to be run."""
-    if args.data_ner or args.data_pos or args.data_parse:
+    if data_of(args):
         yield from real_cells(args)
         return
     for task in args.tasks or SAMPLES:
@@ -108,9 +120,9 @@ def cells(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
 def real_cells(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Each tuning and head on real data with the first seed, once for each pair of rates."""
     options = {name: value for name in ("epochs", "max_steps", "every") if (value := getattr(args, name)) is not None}
-    for task, data in (("pos", args.data_pos), ("ner", args.data_ner), ("parse", args.data_parse)):
+    for task, data in data_of(args).items():
         tunings = args.tunings or (PARSE_TUNINGS if task == "parse" else REAL_TUNINGS)
-        for tuning in tunings if data and task in (args.tasks or (task,)) else ():
+        for tuning in tunings if task in (args.tasks or (task,)) else ():
             name, _, head = tuning.partition("/")
             if name == "stack" and not args.language_adapters:
                 continue
@@ -132,15 +144,28 @@ def real_cells(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
                     "reload": False,
                     "options": {
                         **options,
+                        **(
+                            {"head_learning_rates": FEATURE_RATES[task]}
+                            if name == "features" and task in FEATURE_RATES and not grid
+                            else {}
+                        ),
                         **{name: rate for name, rate in named if rate is not None},
                         "seed": args.seeds[0],
                     },
                 }
 
 
+def data_of(args: argparse.Namespace) -> dict[str, Path]:
+    """The real data that were named, by task."""
+    named = {task: getattr(args, f"data_{task}") for task in ("pos", "ner", "parse", "xnli", "topic")}
+    return {task: data for task, data in named.items() if data}
+
+
 def grid_of(task: str, tuning: str, head: str) -> list[tuple[float | None, float]]:
-    """The rates to try."""
-    return (NER_GRIDS if task == "ner" else GRIDS).get("bilstm" if head.endswith("bilstm") else tuning, [])
+    """The rates to try; `freeze:N` has those of `full`."""
+    name = "bilstm" if head.endswith("bilstm") else "full" if tuning.startswith("freeze:") else tuning
+    grids = {"ner": NER_GRIDS, "pos": GRIDS}.get(task, OTHER_GRIDS)
+    return grids.get(name, [])
 
 
 def group_of(cell: dict[str, Any]) -> tuple[str, str, str]:
@@ -329,6 +354,8 @@ def main() -> None:
     parser.add_argument("--data-ner", type=Path)
     parser.add_argument("--data-pos", type=Path)
     parser.add_argument("--data-parse", type=Path)
+    parser.add_argument("--data-xnli", type=Path)
+    parser.add_argument("--data-topic", type=Path)
     parser.add_argument("--fuse-layer", type=int)
     parser.add_argument("--language-adapters", type=Path, help="folder with a folder for each language")
     parser.add_argument("--model", default="offline")
@@ -349,7 +376,7 @@ def main() -> None:
     if args.table:
         print(markdown(read_rows(args.table)))
         return
-    real = bool(args.data_ner or args.data_pos or args.data_parse)
+    real = bool(data_of(args))
     with tempfile.TemporaryDirectory() as folder:
         if not real and args.language_adapters is None and "stack" in (args.tunings or TUNINGS):
             args.language_adapters = Path(folder)
