@@ -135,6 +135,7 @@ def sentence_states(
     pad_token_id: int | None,
     on_progress: Callable[[int], None] | None = None,
     layers: Sequence[int] | None = None,
+    pooling: str = "mean",
 ) -> dict[str, Tensor]:
     """The mean state over the real tokens of each sentence, special tokens included.
 
@@ -144,6 +145,7 @@ def sentence_states(
         pad_token_id: The tokenizer's.
         on_progress: Called with the number of sentences that were just done.
         layers: Which layers; default: all. The fused state is there in any case.
+        pooling: Another state of each sentence: a name of `fusion.readout.POOLINGS`.
 
     Returns:
         (sentences, width) in float32, by the names of `each_batch`.
@@ -151,13 +153,13 @@ def sentence_states(
     Raises:
         RunError: If a state is not a finite number.
     """
-    means: dict[str, Tensor] = {}
+    pooled: dict[str, Tensor] = {}
     for batch, states, real in each_batch(model, sentences, pad_token_id, on_progress):
         for name, state in states.items():
             if layers is None or name == FUSED or int(name) in layers:
-                of_batch = pool_tokens(state.float(), real, "mean").cpu()
-                means.setdefault(name, torch.empty(len(sentences), of_batch.shape[1]))[batch] = of_batch
-    return means
+                of_batch = pool_tokens(state.float(), real, pooling).cpu()
+                pooled.setdefault(name, torch.empty(len(sentences), of_batch.shape[1]))[batch] = of_batch
+    return pooled
 
 
 def _by_name(seen: dict[str, Any]) -> dict[str, Tensor]:

@@ -28,6 +28,7 @@ REASONS = {
     "empty_line": "empty lines",
     "empty_node": "empty nodes",
     "file_not_taken": "files",
+    "file_without_language": "files whose name and folder tell no language",
     "header_row": "header rows",
     "multiword_range": "rows of multiword ranges",
     "no_gold_label": "pairs without an agreed label",
@@ -35,6 +36,8 @@ REASONS = {
     "other_language": "items in languages that were not asked for",
     "pieces_cut_off": "pieces of pairs that are too long",
     "placeholder": "placeholder pairs",
+    "repeated_text": "texts that came before",
+    "several_languages": "texts that stand in several languages",
     "text_without_label": "texts without a label",
     "word_cut_off": "words whose end was cut off",
 }

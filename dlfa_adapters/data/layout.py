@@ -102,6 +102,31 @@ def describe(path: Path) -> tuple[str, str | None]:
     return language if len(language) > 2 or language in _TWO_LETTERS else UNKNOWN_LANGUAGE, None
 
 
+def language_of(path: Path) -> str:
+    """The language of a file of text, which the name may be: `describe`'s, or that of `de.txt`, `eng_Latn.txt`.
+
+    Returns:
+        Language code as the name or the folder spells it, `und` where neither does.
+    """
+    language, _ = describe(path)
+    if language == UNKNOWN_LANGUAGE:
+        plain = _unpacked(path)
+        stem = plain.name.removesuffix(plain.suffix)
+        language = next((x for x in map(_folder_language, (stem, path.parent.name)) if x != UNKNOWN_LANGUAGE), language)
+    return language if len(language) > 2 or language in _TWO_LETTERS else UNKNOWN_LANGUAGE
+
+
+def text_files(folder: Path) -> list[Path]:
+    """All files of a folder, and below it, that have the suffix of a data file and are not hidden; sorted."""
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file()
+        and _unpacked(path).suffix in _SUFFIXES
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+
+
 def find_files(folder: Path, task: str | None, split: str, languages: Iterable[str] | None = None) -> list[DataFile]:
     """The files of a split.
 

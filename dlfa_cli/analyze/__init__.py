@@ -3,7 +3,9 @@
 import typer
 
 from dlfa_cli.analyze.cosine import cosine
+from dlfa_cli.analyze.language_id import language_id
 from dlfa_cli.analyze.means import means
+from dlfa_cli.analyze.overlap import overlap
 from dlfa_cli.analyze.sentences import sentences
 from dlfa_cli.analyze.translate import translate
 from dlfa_cli.analyze.words import words
@@ -17,5 +19,5 @@ def _group() -> None:
     """Look inside an encoder or a run. Example: `dlfa analyze cosine runs/ner-demo --parallel en-sw.tsv`."""
 
 
-for _command in (cosine, means, sentences, translate, words):
+for _command in (cosine, language_id, means, overlap, sentences, translate, words):
     analyze_app.command(cls=Command)(_command)

@@ -25,31 +25,30 @@ class HeadsOptimizer:
 
     Args:
         stacks: The heads' weights.
-        rates: The rate of each head, by its number.
-        each: Whether every head has a group of its own, because rates that begin alike do not stay so.
+        rates: The first rate of each head, by its number.
 
     Attributes:
         adamw: The optimiser of PyTorch, whose state a checkpoint keeps.
     """
 
-    def __init__(self, stacks: Sequence[HeadStack], rates: Sequence[Rate], each: bool = False) -> None:
+    def __init__(self, stacks: Sequence[HeadStack], rates: Sequence[Rate]) -> None:
+        self._stacks = list(stacks)
         self._gradients: list[Tensor] = []
-        kinds = [(rate, number if each else 0) for number, rate in enumerate(rates)]
-        groups: dict[tuple[Rate, int], list[Tensor]] = {}
+        groups: dict[Rate, list[Tensor]] = {}
         for stack in stacks:
             for weight in _learnt(stack):
                 weight.grad = torch.zeros_like(weight)
                 self._gradients.append(weight.grad)
             start = 0
-            for kind, same in groupby(kinds[member] for member in stack.members):
+            for rate, same in groupby(rates[member] for member in stack.members):
                 stop = start + sum(1 for _ in same)
-                groups.setdefault(kind, []).extend(_slices(stack, start, stop))
+                groups.setdefault(rate, []).extend(_slices(stack, start, stop))
                 start = stop
-        self._first = [(rate.learning_rate, number) for rate, number in groups]
+        self._first = [rate.learning_rate for rate in groups]
         self.adamw = torch.optim.AdamW(
             [
                 {"params": params, "lr": rate.learning_rate, "weight_decay": rate.weight_decay}
-                for (rate, _), params in groups.items()
+                for rate, params in groups.items()
             ],
             fused=self._gradients[0].device.type in ("cpu", "cuda"),
         )
@@ -58,16 +57,32 @@ class HeadsOptimizer:
         """Forget the gradients; they stay where they are."""
         torch._foreach_zero_(self._gradients)
 
-    def step(self, shares: Sequence[float]) -> None:
+    def step(self, share: float | Sequence[float]) -> None:
         """One step.
 
         Args:
-            shares: Of the first learning rates that are left: one for all heads, or with `each` one a head; at 0 a head
-                stays as it is.
+            share: Of the first learning rates that is left: of all, or for each head, by its number; at 0 a head stays
+                as it is.
         """
-        for group, (first, number) in zip(self.adamw.param_groups, self._first, strict=True):
-            group["lr"] = first * shares[number]
+        for group, first in zip(self.adamw.param_groups, self._first, strict=True):
+            group["lr"] = first * (share if isinstance(share, float) else 1.0)
+        if isinstance(share, float):
+            self.adamw.step()
+        else:
+            self._step_each(share)
+
+    @torch.no_grad()
+    def _step_each(self, shares: Sequence[float]) -> None:
+        """What AdamW changes is proportional to the rate, so that a share of the rate is that share of the change.
+
+        A group of parameters for each head would take several times as long.
+        """
+        weights = [(weight, stack) for stack in self._stacks for weight in _learnt(stack)]
+        before = [weight.detach().clone() for weight, _ in weights]
         self.adamw.step()
+        for (weight, stack), old in zip(weights, before, strict=True):
+            own = old.new_tensor([shares[member] for member in stack.members])
+            weight.copy_(old.lerp(weight, own if len(own) == 1 else own.view(-1, *[1] * (old.dim() - 1))))
 
 
 def _slices(stack: HeadStack, start: int, stop: int) -> list[Tensor]:

@@ -97,7 +97,7 @@ def train_heads(
         range(len(specs)), key=rates.__getitem__
     )  # neighbours of one rate take one kernel of the optimiser
     stacks = make_stacks(heads, num_layers, layers, batch_size * max(lengths, default=1), by_rate)
-    optimizer = HeadsOptimizer(stacks, rates, each=halve)
+    optimizer = HeadsOptimizer(stacks, rates)
     saved = None
     if checkpoint:
         live = [tensor for stack in stacks for tensor in (*stack.parameters(), *stack.buffers())]
@@ -118,7 +118,7 @@ def train_heads(
         for batch in sampler.batches()[: steps - step]:
             if epoch > done:
                 _step(stacks, train, batch, gold, optimizer)
-                optimizer.step(halved if halve else [1 - step / steps])
+                optimizer.step(halved if halve else 1 - step / steps)
             step += 1
             if on_progress is not None:
                 on_progress(1, steps)

@@ -112,7 +112,7 @@ class StackedHeads(HeadStack):
         weights = replace(self.weights, training=training)
         states = [batch.states.index_select(0, places) for places in self._places]
         fused = self._fuse(weights.inside("fusion"), states, batch)
-        return linear(weights.inside("classifier"), fused.index_select(2, batch.positions))
+        return linear(weights.inside("classifier"), _at(fused, batch.positions))
 
     def parameters(self) -> list[Tensor]:
         """See `HeadStack`."""
@@ -130,6 +130,14 @@ class StackedHeads(HeadStack):
         """See `HeadStack`."""
         both = {**self.weights.parameters, **self.weights.buffers}
         return {name: tensor[head].detach().to("cpu", copy=True) for name, tensor in both.items()}
+
+
+def _at(fused: Tensor, positions: Tensor) -> Tensor:
+    """The tokens at some positions, in their order; where that is all of them, nothing is copied."""
+    tokens = fused.shape[2]
+    if len(positions) == tokens and positions.equal(torch.arange(tokens, device=positions.device)):
+        return fused
+    return fused.index_select(2, positions)
 
 
 class EachAlone(HeadStack):

@@ -1,0 +1,252 @@
+"""Sub-word overlap held against transfer scores: Pearson's r over languages, tables, a scatter plot."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dlfa_adapters.analysis.overlap import LanguageOverlap
+from dlfa_adapters.analysis.transfer_scores import Scores
+from dlfa_adapters.ground.environment import check_plot
+from dlfa_adapters.ground.errors import DataError
+from dlfa_adapters.ground.files import write_whole
+from dlfa_adapters.ground.folders import check_writable
+from dlfa_adapters.scores.groups import main_code
+from dlfa_adapters.scores.intervals import LEVEL
+from dlfa_adapters.scores.show import INTERVAL, NO_VALUE, TextTable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MEASURES = {"p_type": "of types", "p_token": "of tokens"}
+"""What is held against scores, and what it is called in a table."""
+
+FEW = 10
+"""Fewer languages than this: r has to be very high before it says anything."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correlation:
+    """Pearson's r over languages between a measure of overlap and the scores of a model.
+
+    Attributes:
+        scores: Name of the scores.
+        measure: `p_type` or `p_token`.
+        with_source: Whether a language of the training data is among the languages.
+        languages: The languages that have both.
+        r: None where there are fewer than three, or one of the two is the same for all.
+        low: Lower end of the 95 % interval by Fisher's transformation; None with fewer than four languages.
+        high: Its upper end.
+        p_value: Two-sided, of "there is no correlation".
+    """
+
+    scores: str
+    measure: str
+    with_source: bool
+    languages: list[str]
+    r: float | None
+    low: float | None
+    high: float | None
+    p_value: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def correlate(overlaps: Sequence[LanguageOverlap], scores: Scores) -> list[Correlation]:
+    """Every measure against every model's scores: with the source language, where it is there, and without it.
+
+    Raises:
+        DataError: If no language has both, or the scores of a model are of other languages altogether.
+    """
+    found = []
+    for name, by_language in scores.items():
+        both = [each for each in overlaps if main_code(each.language) in by_language]
+        if not both:
+            there = ", ".join(sorted(by_language))
+            raise DataError(
+                f"expected scores in languages of the test data ({', '.join(each.language for each in overlaps)}), "
+                f"but those of {name} are in {there}"
+            )
+        targets = [each for each in both if not each.is_source]
+        for measure in MEASURES:
+            groups = [(True, both), (False, targets)] if len(targets) < len(both) else [(False, targets)]
+            found += [_correlation(name, measure, source, those, by_language) for source, those in groups]
+    return found
+
+
+def _correlation(
+    name: str, measure: str, with_source: bool, overlaps: Sequence[LanguageOverlap], scores: Mapping[str, float]
+) -> Correlation:
+    languages = [each.language for each in overlaps]
+    r, low, high, p = pearson([getattr(x, measure) for x in overlaps], [scores[main_code(x)] for x in languages])
+    return Correlation(
+        scores=name, measure=measure, with_source=with_source, languages=languages, r=r, low=low, high=high, p_value=p
+    )
+
+
+def pearson(x: Sequence[float], y: Sequence[float]) -> tuple[float | None, float | None, float | None, float | None]:
+    """Pearson's r, its interval and its p-value.
+
+    Returns:
+        r, lower and upper end of the 95 % interval by Fisher's transformation, and the two-sided p-value; all None with
+        fewer than three pairs or where one side does not vary, the interval and the p-value with fewer than four.
+    """
+    from scipy.stats import ConstantInputWarning, NearConstantInputWarning, pearsonr
+
+    if len(x) < 3:
+        return None, None, None, None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantInputWarning)
+        warnings.simplefilter("ignore", NearConstantInputWarning)
+        result = pearsonr(x, y)
+    r, p = float(result.statistic), float(result.pvalue)
+    if r != r:  # one side does not vary
+        return None, None, None, None
+    if len(x) < 4:
+        return r, None, None, p
+    ends = result.confidence_interval(LEVEL)
+    return r, float(ends.low), float(ends.high), p
+
+
+def needed(languages: int) -> float:
+    """How large |r| must be over so many languages, three at least, for p < 0.05, by Student's t."""
+    from scipy.stats import t
+
+    quantile = float(t.ppf(1 - (1 - LEVEL) / 2, languages - 2))
+    return quantile / (quantile**2 + languages - 2) ** 0.5
+
+
+def overlap_tables(
+    overlaps: Sequence[LanguageOverlap], scores: Scores, found: Sequence[Correlation]
+) -> list[TextTable]:
+    """A table of the languages with their scores, and one of the correlations."""
+    header = ["", "family", "items", "types", "tokens", *(f"% {title}" for title in MEASURES.values()), "% unknown"]
+    rows = [
+        [
+            f"{each.language}{' (source)' * each.is_source}",
+            each.family or NO_VALUE,
+            f"{each.items:,}",
+            f"{each.types:,}",
+            f"{each.tokens:,}",
+            *(f"{getattr(each, measure):.1f}" for measure in MEASURES),
+            f"{each.unknown:.1f}",
+            *(_score(by_language.get(main_code(each.language))) for by_language in scores.values()),
+        ]
+        for each in overlaps
+    ]
+    tables = [TextTable([*header, *scores], rows, "Sub-words of the test data that are in the training data")]
+    if found:
+        lines = [
+            [
+                each.scores,
+                MEASURES[each.measure],
+                "with" if each.with_source else "without",
+                str(len(each.languages)),
+                _signed(each.r),
+                "" if each.low is None else f"[{_signed(each.low)}, {_signed(each.high)}]",
+                NO_VALUE if each.p_value is None else f"{each.p_value:.3f}",
+            ]
+            for each in found
+        ]
+        header = ["scores", "overlap", "source", "languages", "r", INTERVAL, "p"]
+        tables.append(TextTable(header, lines, "Pearson's r of overlap and score over languages"))
+    return tables
+
+
+def _score(value: float | None) -> str:
+    return NO_VALUE if value is None else f"{value:.1f}"
+
+
+def _signed(value: float | None) -> str:
+    return NO_VALUE if value is None else f"{value:+.2f}"
+
+
+def overlap_notes(overlaps: Sequence[LanguageOverlap], scores: Scores, found: Sequence[Correlation]) -> list[str]:
+    """What a reader of the tables has to know."""
+    sentences = [
+        "% of types: of the different sub-words; % of tokens: of all, so that frequent ones count more. Special tokens "
+        "and bare marks of a word's beginning do not count; unknown pieces count as not shared.",
+    ]
+    sizes = [each.tokens for each in overlaps]
+    if len(sizes) > 1 and max(sizes) > 2 * min(sizes):
+        sentences.append(
+            f"The test data have {min(sizes):,} to {max(sizes):,} sub-words; more text has more rare ones, so % of "
+            "types is lower there; --limit takes as many items of each language."
+        )
+    there = {main_code(each.language) for each in overlaps}
+    for name, by_language in scores.items():
+        without = [each.language for each in overlaps if main_code(each.language) not in by_language]
+        if without:
+            sentences.append(f"{name} has no score in {', '.join(without)}.")
+        if beyond := sorted(set(by_language) - there):
+            sentences.append(f"{name} has scores in {', '.join(beyond)}, of which there are no test data.")
+    if found:
+        sentences.append(
+            f"{INTERVAL}: by Fisher's transformation; p: two-sided, for one row alone. Languages are taken for "
+            "independent of each other, which those of one family are not, so both say more than they know."
+        )
+    for each in dict.fromkeys(len(each.languages) for each in found):
+        if each < 3:
+            sentences.append(f"Over {each} language{'s' * (each != 1)} there is no correlation to speak of.")
+        elif each < FEW:
+            sentences.append(f"Over {each} languages |r| must be above {needed(each):.2f} for p < 0.05.")
+    if any(each.r is None and len(each.languages) > 2 for each in found):
+        sentences.append(f"{NO_VALUE}: overlap or score is the same in all languages, so that r is not defined.")
+    return sentences
+
+
+def plot_overlap(
+    overlaps: Sequence[LanguageOverlap], scores: Scores, found: Sequence[Correlation], path: str | Path
+) -> None:
+    """Draw overlap against score into a file, a dot a language, as Figure 3 of Wu and Dredze 2019.
+
+    Args:
+        overlaps: The languages.
+        scores: A row of panels for each model's.
+        found: The correlations, which stand above the panels.
+        path: The file; its end says which kind.
+
+    Raises:
+        MissingExtraError: If matplotlib is not installed.
+        ConfigError: If the file is of no kind that can be drawn, or cannot be written.
+    """
+    path = Path(path)
+    check_plot(path)
+    check_writable(path)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4 * len(scores)), layout="constrained")
+    panels = figure.subplots(len(scores), len(MEASURES), squeeze=False)
+    families = {each.family for each in overlaps if each.is_source}
+    for (name, by_language), row in zip(scores.items(), panels, strict=True):
+        shown = [each for each in overlaps if main_code(each.language) in by_language]
+        for measure, axes in zip(MEASURES, row, strict=True):
+            _panel(axes, shown, measure, by_language, families)
+            titles = [_title(each) for each in found if (each.scores, each.measure) == (name, measure)]
+            axes.set_title("\n".join([name, *titles]), fontsize=8)
+    with write_whole(path) as draft:
+        figure.savefig(draft, format=path.suffix[1:])
+
+
+def _panel(
+    axes: "Axes",
+    overlaps: Sequence[LanguageOverlap],
+    measure: str,
+    scores: Mapping[str, float],
+    families: set[str | None],
+) -> None:
+    for each in overlaps:
+        at = (getattr(each, measure), scores[main_code(each.language)])
+        colour = "C1" if each.family in families - {None} else "C0"
+        axes.plot(*at, "o", ms=4, color=colour, mfc="white" if each.is_source else colour)
+        axes.annotate(each.language, at, textcoords="offset points", xytext=(3, 3), fontsize=6)
+    axes.set(xlabel=f"sub-words in the training data, % {MEASURES[measure]}", ylabel="score")
+
+
+def _title(each: Correlation) -> str:
+    source = "with" if each.with_source else "without"
+    p = NO_VALUE if each.p_value is None else f"{each.p_value:.3f}"
+    return f"{source} source: r = {_signed(each.r)}, p = {p}, {len(each.languages)} languages"
