@@ -67,8 +67,9 @@ def overlap(
         check_plot(plot)
         check_writable(plot)
     with loading("Starting (loading PyTorch)") as screen:
+        from dlfa_adapters.analysis.correlation import correlate
         from dlfa_adapters.analysis.overlap import measure_overlap
-        from dlfa_adapters.analysis.overlap_report import correlate, overlap_notes, overlap_tables, plot_overlap
+        from dlfa_adapters.analysis.overlap_report import overlap_notes, overlap_tables, plot_overlap
         from dlfa_adapters.analysis.transfer_scores import join_scores, read_scores
         from dlfa_adapters.data.sources import load_source
         from dlfa_adapters.encoders.load import load_tokenizer

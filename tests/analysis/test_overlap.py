@@ -9,8 +9,9 @@ import pytest
 from tiny_tokenizer import character_tokenizer
 from typer.testing import CliRunner
 
+from dlfa_adapters.analysis.correlation import correlate, needed, pearson
 from dlfa_adapters.analysis.overlap import LanguageOverlap, columns_by_language, measure_overlap, sub_words
-from dlfa_adapters.analysis.overlap_report import correlate, needed, overlap_notes, overlap_tables, pearson
+from dlfa_adapters.analysis.overlap_report import overlap_notes, overlap_tables
 from dlfa_adapters.data.places import sample_file
 from dlfa_adapters.data.sources import load_data
 from dlfa_adapters.ground.errors import ConfigError, DataError
@@ -216,6 +217,11 @@ def test_tables_and_notes():
     assert [row[2] for row in correlations.rows] == ["with", "without"] * 2
     assert correlations.rows[0][4] == f"{found[0].r:+.2f}"
     assert correlations.rows[1][5] == ""
+    assert correlations.rows[0][6] == f"{found[0].p_value:.3f}"
+    sure = correlate(many := [overlap(x, i) for i, x in enumerate("de fr es it nl sv".split())], {"s": {
+        each.language: each.p_type for each in many
+    }})  # fmt: skip
+    assert overlap_tables(many, {"s": {}}, sure)[1].rows[0][4:] == ["+1.00", "[+1.00, +1.00]", "< 0.001"]
     notes = " ".join(overlap_notes(FOUND, SCORES, found))
     assert "mine has scores in fi, of which there are no test data" in notes
     assert f"Over 4 languages |r| must be above {needed(4):.2f}" in notes
