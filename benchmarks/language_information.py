@@ -6,8 +6,8 @@
     python benchmarks/language_information.py overlap ner.json pos.json > docs/results/raw/overlap.jsonl
     python benchmarks/language_information.py language-id udpos.json > docs/results/raw/language-id.jsonl
 
-`scores` takes the scores by language out of docs/results/raw: of heads on the frozen encoder, means over seeds, at the
-epoch that was kept. A row's `text` or `task` is the name of the file that it comes from.
+`scores` takes the scores by language out of docs/results/raw: means over seeds, at the epoch that was kept. A row's
+`text` or `task` is the name of the file that it comes from.
 """
 
 import argparse
@@ -21,10 +21,23 @@ SIZES = ("train", "dev", "test")
 
 
 def scores(task: str) -> dict[str, dict[str, float]]:
-    """The baseline, the best layer alone and the best fusion, both picked on English dev: by language."""
+    """By language: the baseline, the best layer alone and the best fusion, both picked on English dev.
+
+    For tasks without a sweep: LoRA and the frozen encoder on the most labels of `small_data.py`.
+    """
     import figures
     from frozen_sweep_tables import best_dev
 
+    if task not in ("ner", "pos"):
+        rows = [row for row in figures.rows("small-data.jsonl") if row["cell"]["task"] == task and "error" not in row]
+        most = max(row["cell"]["size"] for row in rows)
+        return {
+            f"{tuning}, {most:,} labels": {
+                language: round(fmean(row["scores"][language] for row in found), 4) for language in found[0]["scores"]
+            }
+            for tuning in ("lora", "features")
+            if (found := [row for row in rows if (row["cell"]["tuning"], row["cell"]["size"]) == (tuning, most)])
+        }
     frozen = figures.Frozen(task)
     names = ("last", frozen.picked("layer *", range(12)), frozen.picked("norm layer D_*"))
     return {
