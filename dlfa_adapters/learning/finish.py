@@ -15,7 +15,7 @@ from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.dataset import labels_in
 from dlfa_adapters.learning.features import add_trained_head
 from dlfa_adapters.learning.frozen import TrainedHead
-from dlfa_adapters.learning.plan import Plan, windows_of
+from dlfa_adapters.learning.plan import Plan, settings_to_predict, windows_of
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.runs import Run, write_run
 from dlfa_adapters.runs.lifecycle import Training
@@ -168,10 +168,10 @@ def write_head_run(
     Raises:
         ConfigError: If something that is not a run is in the way.
     """
-    model, described = encoder.model, encoder.describe()
+    model, described, cut = encoder.model, encoder.describe(), settings_to_predict(settings, task, encoder)
     add_trained_head(model, task.name, trained, task.labels, kind_of_task(task).head_types[0])
     said = {"head": model.heads[task.name].config, "seed": trained.spec.seed, **record}
-    config = run_record(task, encoder=described, windows=windows_of(settings), tuning="features", **said)
+    config = run_record(task, encoder=described, windows=windows_of(cut), tuning="features", **said)
     return write_run(out, config, lambda folder: model.save_head(str(folder / "head"), task.name))
 
 

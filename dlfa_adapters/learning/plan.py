@@ -184,17 +184,22 @@ def prepare(
     given, count = settings, len(train.rows)
     plateau = tuning.on_states and settings.head.classifier == "bilstm"
     settings = least_steps(given, count, plateau=plateau)
-    predicting = settings.changed(max_length=kind.longest(settings.text.max_length, loaded.most_pieces))
-    dev = make_examples(known, dev_rows.dataset, loaded.tokenizer, predicting, read) if dev_rows else None
+    cut = settings_to_predict(settings, known, loaded)
+    dev = make_examples(known, dev_rows.dataset, loaded.tokenizer, cut, read) if dev_rows else None
     plan = Plan(known, tuning, settings, loaded, learner, out, data, parameter_report(learner), choice=chosen)
     plan.taken = [*rows.taken, *(dev_rows.taken if dev_rows else ())]
-    plan.steps, plan.windows, plan.options = settings.steps.total(count), windows_of(predicting), options
+    plan.steps, plan.windows, plan.options = settings.steps.total(count), windows_of(cut), options
     items = f"{len(train.gold):,} {kind.texts}"
     plan.notes += told(given, settings, count, items, plateau=plateau) + _notes(plan)
     plan.notes += data_notes(rows, dev_rows, known)
     if (out / "run.json").is_file():
         plan.notes.append(f"{out} holds an earlier run, which this one replaces when it is done.")
     return Ready(plan, encoder, train, dev)
+
+
+def settings_to_predict(settings: Settings, task: Task, encoder: Encoder) -> Settings:
+    """Settings by which is cut what is predicted; what is learned from may be cut shorter."""
+    return settings.changed(max_length=kind_of_task(task).longest(settings.text.max_length, encoder.most_pieces))
 
 
 def windows_of(settings: Settings) -> dict[str, Any]:

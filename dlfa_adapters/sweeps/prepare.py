@@ -26,6 +26,7 @@ from dlfa_adapters.learning.dataset import (
 )
 from dlfa_adapters.learning.features import spec_of
 from dlfa_adapters.learning.frozen import HeadSpec
+from dlfa_adapters.learning.plan import settings_to_predict
 from dlfa_adapters.learning.rate_choice import pairs
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.predict import Items
@@ -156,6 +157,7 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
         raise ConfigError(f"There is no sweep of {kind.name} tasks; train one head: dlfa train {task.name}.")
     items, described, taken = _targets(request, task, source)
     encoder = load_encoder(request.model)
+    cut = settings_to_predict(settings, task, encoder)
     data = {
         "train": describe_data(rows, source),
         "dev": describe_data(dev_rows, source if request.dev_data is None else request.dev_data),
@@ -169,9 +171,9 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
         encoder=encoder,
         specs=_specs(request, task, settings, encoder.model.config.num_hidden_layers),
         train=make_examples(task, rows.dataset, encoder.tokenizer, settings),
-        dev=make_examples(task, dev_rows.dataset, encoder.tokenizer, settings),
+        dev=make_examples(task, dev_rows.dataset, encoder.tokenizer, cut),
         targets={
-            x.language: examples_of(task, x.inputs, x.gold, encoder.tokenizer, settings, [x.language] * len(x.inputs))
+            x.language: examples_of(task, x.inputs, x.gold, encoder.tokenizer, cut, [x.language] * len(x.inputs))
             for x in items
         },
         sources=list(dict.fromkeys(rows.dataset["language"])),

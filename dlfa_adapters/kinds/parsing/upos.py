@@ -16,11 +16,13 @@ def with_parts_of_speech(sentences: Sequence[TaggedWords], source: Any) -> list[
         source: `gold`: those of the data; a tagger, whose they are; None: the parser reads none.
 
     Raises:
+        ConfigError: See `check_tagger`.
         DataError: If a word has no universal part of speech, where those of the data are read.
     """
     if source is None:
         return list(sentences)
     if not isinstance(source, str):
+        check_tagger(source)
         tags, _ = source.answer([list(words) for words, _ in sentences])
         return [TaggedWords(words, tuple(names)) for (words, _), names in zip(sentences, tags, strict=True)]
     known = frozenset(POS.labels)
