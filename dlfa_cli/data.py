@@ -66,14 +66,16 @@ def _show(result: "DataCheck") -> None:
     if result.dropped:
         facts.add_row("left out", ", ".join(f"{count:,} {reason}" for reason, count in result.dropped.items()))
     console.print(facts)
-    if result.labels:
-        labels = Table("label", "count", title=_count(len(result.labels), "label"), title_justify="left")
-        labels.columns[1].justify = "right"
-        for label, count in list(result.labels.items())[:_MOST_LABELS]:
-            labels.add_row(plain(label), f"{count:,}")
-        if len(result.labels) > _MOST_LABELS:
-            labels.add_row(f"and {len(result.labels) - _MOST_LABELS} more", "")
-        console.print(labels)
+    for kind, found in {"": result.labels, **result.also}.items():
+        if found:
+            name = f"label for {kind}" if kind else "label"
+            labels = Table(name, "count", title=_count(len(found), "label"), title_justify="left")
+            labels.columns[1].justify = "right"
+            for label, count in list(found.items())[:_MOST_LABELS]:
+                labels.add_row(plain(label), f"{count:,}")
+            if len(found) > _MOST_LABELS:
+                labels.add_row(f"and {len(found) - _MOST_LABELS} more", "")
+            console.print(labels)
     if result.problems:
         table = Table("line", "", "problem", title=_count(len(result.problems), "problem"), title_justify="left")
         table.columns[0].justify = "right"

@@ -29,6 +29,7 @@ class DataCheck:
         entities: Entity type -> number of entities (B- tags, and I- tags that start one), where tags are of entities.
         scheme: Tag scheme of the file, or None.
         metric: By what a task of one's own with these labels is scored: `span_f1`, `accuracy`; None without labels.
+        also: Another kind of task that the file can be used for -> label -> count, most frequent first.
         dropped: Reason -> number of rows or items that are left out.
         problems: Errors and warnings in the order of their lines, those about the file first; of many errors with
             one cause the first three, and one that counts the others.
@@ -44,6 +45,7 @@ class DataCheck:
     entities: dict[str, int] = field(default_factory=dict)
     scheme: str | None = None
     metric: str | None = None
+    also: dict[str, dict[str, int]] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
     problems: Sequence[Problem] = ()
     taken: str = ""
@@ -84,6 +86,7 @@ class DataCheck:
             "entities": self.entities,
             "scheme": self.scheme,
             "metric": self.metric,
+            "also": self.also,
             "dropped": self.dropped,
             "problems": [
                 {"line": p.line, "level": p.level, "kind": p.kind, "message": p.message, "count": p.count}
@@ -139,10 +142,18 @@ def check_data(path: str | Path, format: str | None = None, **options: Any) -> D
         entities=dict(entities.most_common()),
         scheme=read.scheme,
         metric=KINDS[kind].to_learn(labels)[1] if labels else None,
+        also=_also(kind, read.items),
         dropped=dict(read.dropped),
         problems=tuple(sorted(problems, key=lambda problem: problem.line or 0)),
         taken=str(read),
     )
+
+
+def _also(kind: str, items: Sequence[Any]) -> dict[str, dict[str, int]]:
+    """What else items are for, and the labels that they have there."""
+    others = (each for each in KINDS.values() if each.name != kind and all(isinstance(x, each.item) for x in items))
+    found = {other.name: dict(other.labels_in(items).most_common()) for other in others}
+    return {name: labels for name, labels in found.items() if labels}
 
 
 def _by_cause(problems: Sequence[Problem]) -> list[Problem]:

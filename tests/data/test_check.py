@@ -33,9 +33,24 @@ def test_counts(tmp_path):
         "entities": {"PER": 1, "LOC": 1},
         "scheme": "IOB2",
         "metric": "span_f1",
+        "also": {},
         "dropped": {"docstart_marker": 1},
         "problems": [],
     }
+
+
+def test_a_treebank_has_labels_of_two_kinds(tmp_path):
+    rows = ["1\ta\t_\tDET\t_\t_\t2\tdet\t_\t_", "2\tb\t_\tNOUN\t_\t_\t0\troot\t_\t_", ""]
+    wrong = [rows[0], rows[1].replace("\t0\troot", "\t1\tobj"), ""]
+    path = put(tmp_path, "\n".join([*rows, *rows, *wrong, ""]), "en.conllu")
+    check = check_data(path)
+    assert (check.kind, check.labels) == ("tagging", {"DET": 3, "NOUN": 3})
+    assert check.to_dict()["also"] == {"parsing": {"det": 2, "root": 2}}  # what is no tree is not learned from
+    assert (kinds(check)["no_tree"].line, kinds(check)["no_tree"].level) == (7, "warning")
+    shown = CliRunner().invoke(data_app, ["check", str(path)]).stdout
+    assert "label for parsing" in shown
+    plain = put(tmp_path, "\n".join([rows[0].replace("\t2\tdet", "\t_\t_"), "", ""]), "en-words.conllu")
+    assert check_data(plain).also == {}
 
 
 def test_words_with_tags_in_a_csv_file_are_refused_and_tabs_are_read(tmp_path):

@@ -2,7 +2,7 @@
 
 A reader runs in one of two ways. Strict (the default): the first line that breaks the format raises `DataError` with
 file, line, what was expected and what came. Not strict (`dlfa data check`): every such line is recorded and reading
-goes on, so that all problems of a file are known at once. Nothing is ever left out without being counted.
+goes on. Nothing is ever left out without being counted.
 """
 
 from abc import abstractmethod
@@ -176,10 +176,9 @@ class Read(Generic[Item]):
         sentences = [item for item in self.items if isinstance(item, Sentence)]
         parts = [self.layout or self.format]
         if sentences or self.scheme:
-            tags = Counter(tag for item in sentences for tag in item.tags or ())
-            types = {tag[2:] for tag in tags if tag[1:2] == "-"}
-            parts += [f"{self.scheme}; {counted(len(types), 'type')}"] if self.scheme else []
-            parts += [counted(len(tags), "tag")] if tags and not self.scheme else []
+            tags = {tag for item in sentences for tag in item.tags or ()}
+            types = counted(len({tag[2:] for tag in tags if tag[1:2] == "-"}), "type")
+            parts += [f"{self.scheme}; {types}"] if self.scheme else [counted(len(tags), "tag")] if tags else []
             parts += [counted(len(self.items), "sentence")]
         else:
             labels = {getattr(item, "label", None) for item in self.items} - {None}
@@ -237,6 +236,10 @@ class KindOfData(KindOfTask):
         Raises:
             DataError: If an item has no gold.
         """
+
+    def labels_in(self, items: Sequence[Any]) -> Counter[str]:
+        """How often each label occurs in a file that is first of all for another kind; none by default."""
+        return Counter()
 
     @abstractmethod
     def columns(self, items: Sequence[Any]) -> dict[str, list[Any]]:

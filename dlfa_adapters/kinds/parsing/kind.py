@@ -78,6 +78,10 @@ class Parsing(HeadOfParsing, Kind):
         labels = None if task is None else task.labels
         return rows, Counter(label for _, item in rows for label in _as_known(item.deprels(), labels))
 
+    def labels_in(self, items: Sequence[Any]) -> Counter[str]:
+        """The relations of those that are trees."""
+        return Counter(deprel for item in items if not item.wrong for deprel in item.deprels())
+
     def columns(self, items: Sequence[Any]) -> dict[str, list[Any]]:
         """See `features`."""
         return {
