@@ -296,6 +296,7 @@ def names() -> dict[str, Any]:
         "pos": Frozen("pos"),
         "ner_tunings": Tunings("ner"),
         "pos_tunings": Tunings("pos"),
+        "parse_tunings": Tunings("parse", "parsing.jsonl"),
         "earlier_ner": Tunings("ner", "tunings-default-rates.jsonl"),
         "earlier_pos": Tunings("pos", "tunings-default-rates.jsonl"),
         "cosine": Cosine(),

@@ -312,6 +312,8 @@ def rates_of(row: dict[str, Any]) -> str:
     """The rates of a row, below the head and of the head; ^ at the edge of those that were tried."""
     cell = row["cell"]
     grid = grid_of(*group_of(cell))
+    if cell["tuning"].startswith("freeze:") and tuple(row["rates"]) not in grid:
+        grid = []  # a default
     told = []
     for place, rate in enumerate(row["rates"]):
         tried = sorted({rates[place] for rates in grid if rates[place] is not None})
