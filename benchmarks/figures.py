@@ -24,6 +24,7 @@ from statistics import fmean, median, stdev
 from typing import Any
 
 import frozen_sweep_tables
+import language_tables
 import small_data
 import speed_tables
 import tunings
@@ -300,6 +301,8 @@ def names() -> dict[str, Any]:
         "earlier_ner": Tunings("ner", "tunings-default-rates.jsonl"),
         "earlier_pos": Tunings("pos", "tunings-default-rates.jsonl"),
         "cosine": Cosine(),
+        "language_id": language_tables.LanguageId(rows),
+        "overlap": language_tables.Overlap(rows),
         "speed": speed_tables,
     }
 

@@ -75,9 +75,11 @@ def language_id_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def overlap_rows(path: Path) -> Iterator[dict[str, Any]]:
     """A row for each language, and one for each correlation."""
+    from dlfa_adapters.scores.groups import main_code
+
     told = json.loads(path.read_text("utf-8"))
     for each in told["languages"]:
-        own = {name: by_language.get(each["language"]) for name, by_language in told["scores"].items()}
+        own = {name: by_language.get(main_code(each["language"])) for name, by_language in told["scores"].items()}
         numbers = {name: round(value, 3) if isinstance(value, float) else value for name, value in each.items()}
         yield {"task": path.stem, **numbers, "scores": own}
     for each in told["correlations"]:

@@ -14,7 +14,15 @@ def figures(monkeypatch):
     import figures
 
     yield figures
-    for name in ("figures", "frozen_sweep_tables", "measuring", "small_data", "speed_tables", "tunings"):
+    for name in (
+        "figures",
+        "frozen_sweep_tables",
+        "language_tables",
+        "measuring",
+        "small_data",
+        "speed_tables",
+        "tunings",
+    ):
         sys.modules.pop(name, None)
 
 
