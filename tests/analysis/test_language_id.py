@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from dlfa_adapters.data.text_by_language import PARTS, part_of, read_text_by_lan
 from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
 from dlfa_adapters.learning import train
 from dlfa_adapters.predict.load import load_run
+from dlfa_adapters.scores.intervals import Estimate
 from dlfa_cli.main import app
 
 LETTERS = {"aa": "abcdefgh", "bg": "efghijkl", "cs": "ijklabcd"}
@@ -269,6 +271,17 @@ def test_tables_and_notes(report, folder):
     assert "had not come to its end in 0, 1, 2, 3; more --epochs" in notes
     assert "Fewer than 30 items in aa" in notes
     assert "At most" not in " ".join(language_id_notes([report], None))
+
+
+def test_where_nothing_is_wrong_the_interval_says_too_much(report):
+    states = [
+        replace(state, accuracy=Estimate(value, value, 1.0))
+        for state, value in zip(report.states, (0.5, 1, 0.9, 0.8), strict=True)
+    ]
+    tested = sum(sizes["test"] for sizes in report.sizes.values())
+    told = f"up to {300 / tested:.1f} % may be wrong all the same"
+    assert told in " ".join(language_id_notes([replace(report, states=states)], None))
+    assert "all the same" not in " ".join(language_id_notes([replace(report, states=states[:1])], None))
 
 
 def test_a_text_that_is_too_long_is_told(model, tmp_path):
