@@ -172,8 +172,8 @@ def language_id_notes(reports: Sequence[LanguageIdReport], limit: int | None) ->
     tested = parts["test"]
     if any(state.accuracy.value == 1 for report in reports for state in report.states):
         sentences.append(
-            f"Where no sentence of {tested:,} is wrong the bootstrap sees no spread: up to {300 / tested:.1f} % may be wrong "
-            "all the same (three of them, at 95 %)."
+            f"Where no sentence of {tested:,} is wrong the bootstrap sees no spread: up to {300 / tested:.1f} % may be "
+            "wrong all the same (three of them, at 95 %)."
         )
     for report in reports:
         if report.truncated:
