@@ -16,6 +16,7 @@ from transformers.models.auto import modeling_auto
 from dlfa_adapters.fusion import MaskedBatchNorm
 from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelError
 from dlfa_adapters.ground.folders import draft_beside
+from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.kinds.encoded import Predictor
 from dlfa_adapters.models import Card, merge_lora
 from dlfa_adapters.models.auto import auto_class
@@ -196,6 +197,7 @@ class _RunModel(PreTrainedModel):
         """
         from dlfa_adapters.predict.forms import plain_model
         from dlfa_adapters.predict.load import kind_of, load_run, takes_pairs
+        from dlfa_adapters.predict.options import options_of_run, with_runs
         from dlfa_adapters.runs import read_run
 
         if device_map is not None:
@@ -214,6 +216,7 @@ class _RunModel(PreTrainedModel):
             model.config.pooling, model.config.windows = windows.pop("pooling", "first"), windows
             # The stock pipeline of texts logs an error for a class that is not among these names.
             modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES[RUN_MODEL_TYPE] = type(model).__name__
+        model.reads = with_runs(kind_named(cls.kind), options_of_run(run, kind_named(cls.kind), {}))
         return model if dtype in (None, "auto") else model.to(dtype)
 
 

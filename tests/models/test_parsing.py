@@ -16,9 +16,9 @@ from peft import (
     get_peft_model,
 )
 from tiny_tokenizer import character_tokenizer
-from transformers import Trainer, TrainingArguments, pipeline
+from transformers import AutoTokenizer, Trainer, TrainingArguments, pipeline
 
-from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
 from dlfa_adapters.kinds.parsing.tree import Arc, check_tree
 from dlfa_adapters.models import (
     AutoModelForDependencyParsing,
@@ -254,8 +254,39 @@ def test_the_pipeline_parses_texts_of_any_length(folder):
     assert answers[0]["conllu"].startswith("# sent_id = 1\n# text = Anna met Bob in Rome")
     assert parse(text) == answers[0]
     assert len(parse("我爱罗马", language="zh")["words"]) > 1
-    with pytest.raises(ValueError, match="has no option stride; there is language"):
+    with pytest.raises(ValueError, match="has no option 'stride'; there are language, upos"):
         parse(text, stride=3)
+    with pytest.raises(ValueError, match=r"upos takes a model here, not a name; type upos=load_run\('runs/pos'\)"):
+        parse(text, upos="runs/pos")
+    with pytest.raises(ValueError, match="was trained without upos, so it reads none"):
+        parse(text, upos="gold")
+
+
+class Tagger:
+    """Says that every word is of one part of speech."""
+
+    def __init__(self, name):
+        self.labels, self.model, self.name = [name], torch.nn.Linear(1, 1), name
+
+    def answer(self, sentences, on_progress=None):
+        return [[self.name] * len(words) for words in sentences], None
+
+
+def test_the_pipeline_of_a_parser_that_reads_parts_of_speech(folder, encoder, tmp_path):
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    torch.manual_seed(0)
+    model = DLFAForDependencyParsing.from_encoder(encoder(vocab_size=len(tokenizer)), 2, task="parse", upos_size=4)
+    with torch.no_grad():
+        for parameter in model.classifier.parameters():
+            parameter.add_(torch.randn_like(parameter))
+    model.save_pretrained(tmp_path / "tagged")
+    parse = pipeline("dependency-parsing", model=str(tmp_path / "tagged"), tokenizer=tokenizer)
+    text = "she went home to see who was there"
+    with pytest.raises(DataError, match="name the run of a tagger"):
+        parse(text)
+    answers = [parse(text, upos=Tagger(name)) for name in ("NOUN", "VERB", "NOUN")]
+    assert answers[0] == answers[2]
+    assert answers[0] != answers[1]
 
 
 def test_the_card_says_how_to_parse(folder):
