@@ -1,5 +1,6 @@
 """Shared fixtures: tiny random encoders of every family, built from configurations. Nothing is downloaded."""
 
+import gc
 import os
 from collections import Counter
 
@@ -24,6 +25,28 @@ def pytest_xdist_make_scheduler(config, log):
             return nodeid if "docs/test_code_blocks.py::" in nodeid else super()._split_scope(nodeid)
 
     return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def pytest_collection_finish():
+    """Hide what is imported by now from the garbage collector, see `pytest_runtest_teardown`."""
+    _hide_what_stays()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """After each file, hide what stays: modules that were imported meanwhile.
+
+    Accelerate collects garbage before each training, and looks through half a million objects of imported packages
+    then, which takes longer than all else in a training of a few steps.
+    """
+    yield
+    if nextitem is None or nextitem.path != item.path:
+        _hide_what_stays()
+
+
+def _hide_what_stays():
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -1,12 +1,14 @@
 """A script that uses `adapters` with stock heads only, and writes down all that can be seen of it.
 
-    python stock_use.py plain|imported FOLDER [FOLDER_TO_LOAD]
+    echo FOLDER [TAB FOLDER_TO_LOAD] | python stock_use.py plain|imported
 
-Once without and once with `import dlfa_adapters`, the two must see the same. With a third argument it loads what
-another process saved there, and writes down what came.
+Once without and once with `import dlfa_adapters`, the two must see the same. With a second folder it loads what
+another process saved there, and writes down what came. Each line is the work of a process that has done nothing but
+import, a fork of this one; its exit code is printed when it ends.
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from transformers import TrainingArguments
 if sys.argv[1] == "imported":
     import dlfa_adapters  # noqa: F401
 
-OUT, SAVED = Path(sys.argv[2]), Path(sys.argv[-1])
+OUT = SAVED = Path()
 transformers.logging.set_verbosity_error()
 torch.set_num_threads(1)
 SIZES = {
@@ -146,10 +148,16 @@ def training():
     look("trained", model.eval())
 
 
-every_method()
-compositions()
-if SAVED == OUT:
-    label_names()
-    training()
-    seen["files"] = files(OUT)
-(OUT / "seen.json").write_text(json.dumps(seen, indent=1))
+for line in sys.stdin:
+    if not (child := os.fork()):
+        sys.stdout = sys.stderr  # Trainer prints
+        OUT, SAVED = (Path(line.strip().split("\t")[at]) for at in (0, -1))
+        every_method()
+        compositions()
+        if SAVED == OUT:
+            label_names()
+            training()
+            seen["files"] = files(OUT)
+        (OUT / "seen.json").write_text(json.dumps(seen, indent=1))
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)

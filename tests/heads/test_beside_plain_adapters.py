@@ -1,6 +1,7 @@
 """Without a DLFA head nothing differs from plain `adapters`: one script, with and without the library imported."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,15 +11,39 @@ import pytest
 SCRIPT = Path(__file__).parent / "stock_use.py"
 
 
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forks")
+
+
 @pytest.fixture(scope="module")
-def use(tmp_path_factory):
+def started(tmp_path_factory):
+    """started("imported"): the script, which forks a process for each line that it gets; and its errors."""
+    scripts = {}
+
+    def start(way):
+        if way not in scripts:
+            errors = tmp_path_factory.mktemp("errors") / way
+            with errors.open("w") as file:
+                scripts[way] = subprocess.Popen(
+                    [sys.executable, str(SCRIPT), way],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, text=True,
+                ), errors  # fmt: skip
+        return scripts[way]
+
+    yield start
+    for script, _ in scripts.values():
+        script.communicate()
+
+
+@pytest.fixture(scope="module")
+def use(started, tmp_path_factory):
     """use("imported", load=folder): what a process of its own saw, and its folder."""
 
     def run(way, load=None):
         out = tmp_path_factory.mktemp(way)
-        command = [sys.executable, str(SCRIPT), way, str(out), *([str(load)] if load else [])]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert result.returncode == 0, result.stderr[-3000:]
+        script, errors = started(way)
+        script.stdin.write("\t".join(map(str, filter(None, (out, load)))) + "\n")
+        script.stdin.flush()
+        assert script.stdout.readline() == "0\n", errors.read_text()[-3000:]
         return json.loads((out / "seen.json").read_text()), out
 
     return run
