@@ -46,12 +46,13 @@ def copy_recipe(
 
 
 def recipes() -> dict[str, Path]:
-    """Name -> file of every recipe: the tasks, which share one, and `paper/...`, the tables of the paper."""
+    """Name -> file of every recipe: the tasks, which share one; `paper/...`, the tables of the DLFA paper; others."""
     folder = recipes_folder()
-    tables = sorted(folder.glob("*/[!_]*.py"))
+    others = [path for path in sorted(folder.glob("[!_]*.py")) if path.name != TASKS]
+    scripts = [*sorted(folder.glob("*/[!_]*.py")), *others]
     return {
         **dict.fromkeys(_table(folder / TASKS), folder / TASKS),
-        **{path.relative_to(folder).with_suffix("").as_posix(): path for path in tables},
+        **{path.relative_to(folder).with_suffix("").as_posix(): path for path in scripts},
     }
 
 

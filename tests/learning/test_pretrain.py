@@ -5,13 +5,23 @@ import json
 import numpy as np
 import pytest
 import torch
+from gensim.models import Word2Vec
 from safetensors.torch import load_file
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from dlfa_adapters.encoders import load_encoder
-from dlfa_adapters.ground.errors import ConfigError, DataError
+from dlfa_adapters.ground.errors import ConfigError, DataError, MissingExtraError
 from dlfa_adapters.heads import load_masked_lm
-from dlfa_adapters.learning.pretrain import RECORD, Shape, bert, pretrain_bert, read_sentences
+from dlfa_adapters.learning import train
+from dlfa_adapters.learning.pretrain import (
+    RECORD,
+    Shape,
+    bert,
+    pretrain_bert,
+    pretrain_word2vec,
+    read_sentences,
+    word2vec,
+)
 from dlfa_adapters.learning.pretrain.vocabulary import train_tokenizer
 
 WORDS = {
@@ -88,6 +98,52 @@ def test_the_same_seed_gives_the_same_encoder(text, tmp_path):
     )
     assert all(tensor.equal(again[name]) for name, tensor in first.items())
     assert not any(tensor.equal(other[name]) for name, tensor in first.items() if tensor.dim() == 2)
+
+
+@pytest.fixture(scope="module")
+def static(trained, text, tmp_path_factory):
+    """word2vec on the pieces of the trained encoder."""
+    out = tmp_path_factory.mktemp("encoders") / "static"
+    return pretrain_word2vec(text, out, sentences=200, tokenizer=trained.folder, width=24, window=2, epochs=3)
+
+
+@torch.no_grad()
+def test_word_vectors_are_an_encoder_without_context(static, text):
+    """Every layer is the vector of the piece, normed; equal to gensim's own, trained on the same pieces."""
+    encoder, lines = load_encoder(str(static.folder)), []
+    for file in text.values():
+        lines += file.read_text("utf-8").splitlines()[:200]
+    pieces = [[str(i) for i in encoder.tokenizer(line, add_special_tokens=False)["input_ids"]] for line in lines]
+    theirs = Word2Vec(pieces, vector_size=24, window=2, epochs=3, sg=1, min_count=1, seed=0, workers=1).wv
+    batch = encoder.tokenizer(["anna bob", "bob rome anna york"], return_tensors="pt", padding=True)
+    states = encoder.model.base_model(**batch, output_hidden_states=True).hidden_states
+    assert len(states) == 2
+    for layer in states:
+        for row, place, word in ((0, 1, "anna"), (0, 2, "bob"), (1, 1, "bob"), (1, 3, "anna")):
+            vector = torch.tensor(theirs[str(encoder.tokenizer.convert_tokens_to_ids(word))])
+            expected = (vector - vector.mean()) / vector.std(correction=0)
+            torch.testing.assert_close(layer[row, place], expected, rtol=1e-4, atol=1e-4)
+        assert not layer[0, 0].any()  # [CLS], which is in no text
+    assert static.record["kind"] == "word2vec"
+    assert static.record == json.loads((static.folder / RECORD).read_text("utf-8"))
+
+
+def test_word_vectors_can_be_asked_for_words_and_learn_a_task(static, tmp_path):
+    rows = "".join(f"{word}\tB-PER\nis\tO\n\n" for word in ("anna", "bob") * 10)
+    (tmp_path / "train-en.tsv").write_text(rows)
+    run = train(
+        "ner", train_data=tmp_path / "train-en.tsv", dev_data=tmp_path / "train-en.tsv", model=str(static.folder),
+        tuning="features", fusion="last", head_learning_rate=0.1, epochs=20, out=tmp_path / "run",
+    )  # fmt: skip
+    assert run.config["metrics"]["dev"]["en"] > 90
+
+
+def test_word_vectors_are_refused_what_cannot_work(text, tmp_path, monkeypatch):
+    with pytest.raises(ConfigError, match="epochs must be a whole number from 1 up, got 0"):
+        pretrain_word2vec(text, tmp_path / "out", epochs=0)
+    monkeypatch.setattr(word2vec, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'dlfa-adapters\[static\]'"):
+        pretrain_word2vec(text, tmp_path / "out")
 
 
 def test_a_vocabulary_is_cased_and_of_the_text(trained, tmp_path):

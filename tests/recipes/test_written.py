@@ -84,7 +84,7 @@ def test_the_commands_in_the_docstring_can_be_typed(name, recipe, monkeypatch):
     module = recipe(name, SCRIPTS[name])
     commands = re.findall(rf"^    python recipes/{name}\.py *(.*?)(?:#.*)?$", module.__doc__, re.MULTILINE)
     assert len(commands) >= 2
-    works = next(work for work in ("train", "run_sweep") if hasattr(module, work))
+    works = next(work for work in ("pretrain_bert", "train", "run_sweep") if hasattr(module, work))
     monkeypatch.setattr(module, works, called := Called())
     depth = SimpleNamespace(model=SimpleNamespace(config=SimpleNamespace(num_hidden_layers=12)))
     monkeypatch.setattr(module, "load_encoder", lambda name: depth, raising=False)
@@ -93,7 +93,7 @@ def test_the_commands_in_the_docstring_can_be_typed(name, recipe, monkeypatch):
         with pytest.raises(Called.Stop):
             module.main(shlex.split(command))
     for options in called.options:
-        get_tuning(options["tuning"])
+        get_tuning(options.get("tuning", "full"))
 
 
 class Called:

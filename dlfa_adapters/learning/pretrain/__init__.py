@@ -18,15 +18,16 @@ from dlfa_adapters.ground.folders import check_writable, draft_beside, is_empty
 
 if TYPE_CHECKING:
     from dlfa_adapters.learning.pretrain.bert import pretrain_bert
+    from dlfa_adapters.learning.pretrain.word2vec import pretrain_word2vec
 
-__all__ = ["Pretrained", "Shape", "pretrain_bert"]
+__all__ = ["Pretrained", "Shape", "pretrain_bert", "pretrain_word2vec"]
 
 logger = logging.getLogger(__name__)
 
 RECORD = "pretraining.json"
 """What the folder says of its training."""
 
-__getattr__ = lazily(__name__, {"pretrain_bert": "bert"})
+__getattr__ = lazily(__name__, {"pretrain_bert": "bert", "pretrain_word2vec": "word2vec"})
 
 
 @dataclass(frozen=True)
