@@ -23,6 +23,7 @@ EXTRAS = {
     "demo": "the offline encoder, which needs no hub (`dlfa demo`)",
     "onnx": "`dlfa export`",
     "plots": "the plots of `dlfa sweep`",
+    "sentences": "`--first-sentences`",
     "static": "word2vec and linear maps of `dlfa analyze words`",
     "translate": "BLEU-1 of `dlfa analyze translate`",
     "tune": "`dlfa tune`",

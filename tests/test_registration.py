@@ -85,7 +85,7 @@ def test_errors_are_of_the_kind_that_the_command_line_tells_in_one_sentence():
     [
         ({"labels": ("only",)}, "expected at least two labels"),
         ({"labels": ("a", "a")}, "'a' occurs twice"),
-        ({"kind": "parsing"}, "kind must be one of tagging, classification, got 'parsing'"),
+        ({"kind": "chunking"}, "kind must be one of tagging, classification, parsing, got 'chunking'"),
         ({"metric": "span_f1"}, "expected the metric accuracy for tagging with these labels, got 'span_f1'"),
         ({"metric": "bleu"}, "got 'bleu'"),
         ({"pair": True}, "pairs of texts are classified, not tagged"),

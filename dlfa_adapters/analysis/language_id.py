@@ -18,7 +18,7 @@ from dlfa_adapters.data.pairs import encode_texts
 from dlfa_adapters.data.text_by_language import PARTS, TextByLanguage
 from dlfa_adapters.data.windows import Window
 from dlfa_adapters.ground.environment import Progress
-from dlfa_adapters.kinds.classification.accuracy import ClassificationAccuracy
+from dlfa_adapters.kinds import ClassificationAccuracy
 from dlfa_adapters.learning.frozen import (
     Halving,
     HeadSpec,

@@ -17,6 +17,7 @@ from dlfa_adapters.scores.show import INTERVAL, NO_VALUE, TextTable, ends, perce
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+SCORE = "accuracy"
 _MOST_PAIRS = 10
 
 
@@ -106,7 +107,7 @@ def language_id_tables(reports: Sequence[LanguageIdReport]) -> list[TextTable]:
 
 
 def _states(report: LanguageIdReport) -> TextTable:
-    header = ["layer", "accuracy", INTERVAL, "lowest", "", "− last", INTERVAL, "adjusted p", "dev", "rate", "epoch"]
+    header = ["layer", SCORE, INTERVAL, "lowest", "", "− last", INTERVAL, "adjusted p", "dev", "rate", "epoch"]
     rows = []
     for state in report.states:
         lowest = min(state.languages, key=lambda language: state.languages[language].value or 0.0)

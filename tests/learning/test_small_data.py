@@ -12,6 +12,7 @@ from dlfa_adapters.learning.arguments import MOST_EVALUATIONS, epochs_between, l
 from dlfa_adapters.learning.frozen import OnStates
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.runs.lifecycle import has_plan
+from dlfa_adapters.tasks import NER
 from dlfa_adapters.tuning import TUNINGS, get_tuning
 
 SMALL = {"epochs": None, "fuse_layer": 2}  # two steps in each epoch, of four items
@@ -119,7 +120,8 @@ def test_a_higher_score_counts_more_than_any_loss():
     from dlfa_adapters.learning.trainer import dev_score
 
     def rank(score, loss):
-        dev = SimpleNamespace(score=lambda predictions: score, predictions=lambda logits: [["O"], ["B-X", "O"]])
+        tags = [["O"], ["B-X", "O"]]
+        dev = SimpleNamespace(task=NER, score=lambda predictions: score, predictions=lambda logits: tags)
         found = dev_score(dev)(SimpleNamespace(predictions=torch.zeros(1).numpy(), losses=torch.tensor([loss]).numpy()))
         assert found["labels"] == 2
         return found["rank"]
