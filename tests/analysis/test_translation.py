@@ -10,6 +10,8 @@ import transformers
 from tiny_masked import save_masked_encoder
 from typer.testing import CliRunner
 
+from dlfa_adapters.analysis.language_text import LanguageText, text_of_files
+from dlfa_adapters.analysis.means import measure_means
 from dlfa_adapters.analysis.translation.measure import measure_translation, write_pieces
 from dlfa_adapters.analysis.translation.prepare import translate_tokens
 from dlfa_adapters.analysis.translation.report import sample_lines, translation_notes, translation_tables
@@ -136,6 +138,18 @@ def test_samples_are_the_first_sentences(report):
     assert len(report.samples) == 2
 
 
+@pytest.mark.parametrize(("layer", "text"), [(1, "AB CD EF GH IJ."), (3, "ab cd ef gh ij.")])
+def test_samples_are_of_the_layer_that_is_asked_for(layer, text, linear):
+    """The means differ in layer 1 and not in layer 3."""
+    encoder = load_masked_lm(str(linear))
+    sides = {language: [pair[side] for pair in PAIRS] for side, language in enumerate(("en", "de"))}
+    texts = {language: LanguageText(side, "here", len(side)) for language, side in sides.items()}
+    means = measure_means(encoder.model, encoder.tokenizer, texts, name="linear")
+    means.tensors["de"][3] = means.tensors["en"][3]
+    found = measure_translation(encoder, PAIRS, means, ("en", "de"), layers=[1, 3], alphas=[1], shown_layer=layer)
+    assert found.samples[0].outputs == {0.0: "ab cd ef gh ij.", 1.0: text}
+
+
 def test_intervals_are_of_resampled_sentences(linear, tmp_path):
     """Half of the references are wrong: BLEU-1 moves with how many of them are drawn, the convert rate does not."""
     pairs = [(text, text.upper() if i % 2 else "x x x x") for i, text in enumerate(SENTENCES * 10)]
@@ -224,6 +238,7 @@ def test_pieces_are_counted_without_special_tokens(linear):
     text = Translated.of(tokenizer, PAIRS, "pieces", 128, None)
     assert text.inputs()[1] == [7, 10, 5]
     assert text.references[1] == "12 15 5"
+    assert text.words([7, 4, 10, 3]) == "cd ij"  # [MASK] and [SEP], which the model may write
     counts = text.counts(text.inputs())
     assert counts.shape == (4, 12)
     assert counts[1].tolist() == [2, 0, 1, 0, 1, 3, 3, 1, 3, 4, 3, 3]  # against itself, and "GH AB EF ."
@@ -263,9 +278,6 @@ def test_a_pair_alone_is_refused(linear):
 def test_means_of_another_model_are_refused(linear, trained, tmp_path):
     encoder, adapter, text = trained
     other = load_masked_lm(str(encoder), adapter)
-    from dlfa_adapters.analysis.language_text import text_of_files
-    from dlfa_adapters.analysis.means import measure_means
-
     found = measure_means(other.model, other.tokenizer, {x: text_of_files(text[x]) for x in text}, name="other")
     found.save(tmp_path / "means.safetensors")
     with pytest.raises(ConfigError, match="make means of this model"):
