@@ -59,6 +59,26 @@ def evaluation(name: str) -> list[str]:
     return table(header, rows).splitlines()
 
 
+def parsing() -> list[str]:
+    """Parsing many languages, and the tree searches alone."""
+    rows = []
+    for what, side, speed, faster, heads, sums in result("parsing-cpu")["rows"]:
+        others = ["", ""] if side == "ours" else [_counted(heads), _counted(sums)]
+        rows.append([what, side, f"{int(speed):,}", faster, *others])
+    header = ["what", "side", "sentences / s", "ours is faster by", "words with another head", "trees with another sum"]
+    return table(header, rows).splitlines()
+
+
+def searched(whose: str) -> float:
+    """The share of sentences whose best heads are no tree, in percent; scores by `the model` or `counting`."""
+    return 100 * float(result("parsing-cpu")["searched"][whose])
+
+
+def _counted(text: str) -> str:
+    """`21 of 1,207`."""
+    return " of ".join(f"{int(number):,}" for number in text.split(" of "))
+
+
 def export() -> list[str]:
     """An exported model against PyTorch."""
     rows = [[side, load, tag, ratio(against)] for side, load, tag, against in result("export-cpu")["rows"]]
