@@ -25,6 +25,7 @@ from typing import Any
 
 import frozen_sweep_tables
 import language_tables
+import retrieval_tables
 import small_data
 import speed_tables
 import tunings
@@ -301,6 +302,10 @@ def names() -> dict[str, Any]:
         "earlier_ner": Tunings("ner", "tunings-default-rates.jsonl"),
         "earlier_pos": Tunings("pos", "tunings-default-rates.jsonl"),
         "cosine": Cosine(),
+        "tatoeba": retrieval_tables.Retrieval("retrieval-sentences.jsonl", "retrieval", rows),
+        "words": retrieval_tables.Retrieval("retrieval-words.jsonl", "mrr", rows),
+        "alone": retrieval_tables.Retrieval("retrieval-words-alone.jsonl", "mrr", rows),
+        "centred": retrieval_tables.Centred("centred-cosine.jsonl", rows),
         "language_id": language_tables.LanguageId(rows),
         "overlap": language_tables.Overlap(rows),
         "speed": speed_tables,

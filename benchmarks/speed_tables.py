@@ -153,3 +153,9 @@ def starting() -> list[str]:
     """Starting the command line."""
     rows = [[command, seconds, ratio(against)] for command, seconds, _, against in result("startup-cpu")["rows"]]
     return table(["command", "CPU, s", "CPU against the first"], rows).splitlines()
+
+
+def neighbours() -> list[str]:
+    """Ranks among neighbours in blocks, and from the whole matrix."""
+    found = result("retrieval-cpu")
+    return table(found["header"], found["rows"]).splitlines()

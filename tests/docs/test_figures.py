@@ -19,6 +19,7 @@ def figures(monkeypatch):
         "frozen_sweep_tables",
         "language_tables",
         "measuring",
+        "retrieval_tables",
         "small_data",
         "speed_tables",
         "tunings",

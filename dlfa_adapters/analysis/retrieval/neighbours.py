@@ -34,8 +34,8 @@ def neighbour_ranks(
     parallel data", arXiv 1710.04087, Equation 3): what is near to everything is moved away.
 
     Args:
-        first: Vectors x, (items, width).
-        second: Vectors y, (candidates, width).
+        first: Vectors x, (items, width), on the device that computes.
+        second: Vectors y, (candidates, width), likewise.
         pairs: What belongs together, (pairs, 2): a row of `first` and one of `second`. A row may be in several pairs.
         neighbours: How many nearest ones r is the mean of; all, where there are fewer.
         on_progress: Called with the number of blocks that were just done, of `blocks_of(first, second)`.
@@ -87,7 +87,7 @@ def _check(first: Tensor, second: Tensor, pairs: Tensor, neighbours: int) -> Non
     if first.ndim != 2 or second.ndim != 2 or first.shape[1] != second.shape[1]:
         shapes = f"{tuple(first.shape)} and {tuple(second.shape)}"
         raise DataError(f"expected vectors of two sides, (items, width) each and of one width, got {shapes}")
-    sizes = torch.tensor([len(first), len(second)])
+    sizes = torch.tensor([len(first), len(second)], device=pairs.device)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not ((pairs >= 0) & (pairs < sizes)).all():
         raise DataError(f"expected pairs of rows of the {len(first)} and {len(second)} vectors, got {pairs}")
 

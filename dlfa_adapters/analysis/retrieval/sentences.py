@@ -122,7 +122,7 @@ def _found(
     for state in first:
         for before, vectors in orders(first[state], second[state]).items():
             ranks = neighbour_ranks(
-                *vectors,
+                *(side.to(opened.model.device) for side in vectors),
                 own,
                 neighbours=neighbours,
                 on_progress=lambda done: progress(f"Neighbours ({opened.name}, {name})", done, blocks),
