@@ -51,8 +51,12 @@ def test_subtypes_are_kept_where_the_labels_of_the_data_are_taken(data, tiny_fol
         assert {arc.deprel for _, arc in pairs} >= {"nsubj:pass", "obj"}
 
 
-def test_accumulated_batches_have_the_gradient_of_whole_ones(data, tiny_folder, tmp_path, monkeypatch):
-    """The mean is over the words of the whole batch, whose sentences are of different lengths."""
+def test_accumulated_batches_have_the_gradient_of_whole_ones(tiny_folder, tmp_path, monkeypatch):
+    """The mean is over the words of the whole batch, of which each small batch has another number."""
+    rows = [
+        {"words": ["abc"] * n, "heads": [0, *range(1, n)], "deprels": ["root", *["dep"] * (n - 1)]}
+        for n in (1, 1, 2, 3, 5, 8, 13, 20)
+    ]
     folder = shutil.copytree(tiny_folder, tmp_path / "encoder")
     config = json.loads((folder / "config.json").read_text())
     dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -66,7 +70,7 @@ def test_accumulated_batches_have_the_gradient_of_whole_ones(data, tiny_folder, 
     for micro in (8, 2):
         monkeypatch.setattr(trainer, "check_gradients", partial(keep, micro=micro))
         train(
-            "parse", train_data=data, dev_data="none", model=str(folder), tuning="full", out=tmp_path / str(micro),
+            "parse", train_data=rows, dev_data="none", model=str(folder), tuning="full", out=tmp_path / str(micro),
             max_steps=1, micro_batch_size=micro, mlp_dropout=0.0, norm="layer", **OPTIONS,
         )  # fmt: skip
     assert len(found[8]) > 60

@@ -27,6 +27,10 @@ MOST_PIECES = 512
 """Longer windows are not made unless they are learned from: the memory of the scores grows with their square."""
 
 
+MOST_DRAWN = 30
+"""Words of a tree that a page can show without being scrolled much."""
+
+
 class TaggedWords(NamedTuple):
     """The words of a sentence, with a part of speech for each.
 
@@ -197,6 +201,10 @@ class Parsing(HeadOfParsing, Kind):
             all(a.head == b.head and cut_subtype(a.deprel) == cut_subtype(b.deprel) for a, b in zip(*rows, strict=True))
             for rows in zip(gold, predicted, strict=True)
         ]
+
+    def is_telling(self, input: Any, gold: Any, predicted: Any) -> bool:
+        """Whether a tree has an arc between words, and is not too wide for a page."""
+        return 1 < len(input.words) <= MOST_DRAWN
 
     def lines(self, input: Any, gold: Any, predicted: Any, language: str) -> Any:
         """See `files.tree_line`."""

@@ -125,7 +125,7 @@ def test_the_page_draws_right_and_wrong_arcs(run, data, tmp_path):
     html = write_report(tmp_path / "page").read_text("utf-8")
     predicted = {each.language: each for each in read_evaluation(tmp_path / "page").languages}
     drawn = re.findall(r'<svg [^>]*class="tree".*?</svg>', html, re.DOTALL)
-    assert len(drawn) == html.count('<div class="drawing">') > 5
+    assert len(drawn) == html.count('<div class="drawing" dir="ltr" role="region"') > 5
     pairs = [pair for each in predicted.values() for pair in zip(each.gold, each.predicted, strict=True)]
     assert not all(Parsing().are_right(*zip(*pairs, strict=True)))
     assert any('class="gold"' in svg for svg in drawn)
@@ -169,6 +169,15 @@ def test_predicting_text_writes_conllu_whose_text_is_the_line(run, tmp_path):
     [answer, _] = json.loads(ask("predict", run.folder, "--json", "a cat sees", "a").stdout)
     assert (answer["words"], len(answer["heads"]), answer["heads"].count(0)) == (["a", "cat", "sees"], 3, 1)
     assert "\t".join(["3", "sees"]) in answer["conllu"]
+
+
+def test_trees_that_a_page_can_show_come_first():
+    kind = Parsing()
+    words = {count: kind.inputs({"words": [["a"] * count], "upos": [["X"] * count]})[0] for count in (1, 2, 30, 31)}
+    assert [count for count, each in words.items() if kind.is_telling(each, [], [])] == [2, 30]
+    arabic = kind.inputs({"words": [["كتب", "محمد"]], "upos": [["VERB", "PROPN"]]})[0]
+    [line] = kind.lines(arabic, [Arc(0, "root"), Arc(1, "nsubj")], [Arc(0, "root"), Arc(1, "obj")], "ar")
+    assert (line.direction, line.drawing[:4]) == ("rtl", "<svg")
 
 
 BAD = {
