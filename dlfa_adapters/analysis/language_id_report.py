@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters.analysis.language_id_options import POOLINGS
 from dlfa_adapters.analysis.states import FUSED
-from dlfa_adapters.ground.environment import check_plot
-from dlfa_adapters.ground.files import write_whole
-from dlfa_adapters.ground.folders import check_writable
+from dlfa_adapters.ground.plots import plotted
 from dlfa_adapters.scores.intervals import Difference, Estimate, few_items
 from dlfa_adapters.scores.show import INTERVAL, NO_VALUE, TextTable, ends, percent
 
@@ -197,30 +195,24 @@ def plot_language_id(reports: Sequence[LanguageIdReport], path: str | Path) -> N
         MissingExtraError: If matplotlib is not installed.
         ConfigError: If the file is of no kind that can be drawn, or cannot be written.
     """
-    path = Path(path)
-    check_plot(path)
-    check_writable(path)
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
-    axes: Axes = figure.subplots()
-    deepest = max(len(report.layers) for report in reports)
-    for number, report in enumerate(reports):
-        colour = f"C{number}"
-        low, high, value = (
-            [100 * (getattr(layer.accuracy, end) or 0.0) for layer in report.layers] for end in ("low", "high", "value")
-        )
-        axes.plot(value, color=colour, marker="o", ms=4, label=report.name)
-        axes.fill_between(range(len(value)), low, high, color=colour, alpha=0.15, lw=0)
-        if report.fused is not None:
-            place, fused = deepest + 0.25 * number, report.fused.accuracy
-            axes.plot(place, 100 * (fused.value or 0.0), "o", color=colour)
-            axes.vlines(place, 100 * (fused.low or 0.0), 100 * (fused.high or 0.0), color=colour, lw=1)
-    has_fused = any(report.fused is not None for report in reports)
-    axes.set_xticks(range(deepest + has_fused), [*map(str, range(deepest)), *[FUSED] * has_fused])
-    axes.set(xlabel="layer", ylabel="languages identified, %")
-    languages = len(reports[0].sizes)
-    axes.set_title(f"{languages} languages; bands are {INTERVAL} bootstrap intervals", fontsize=9)
-    axes.legend(fontsize=8)
-    with write_whole(path) as draft:
-        figure.savefig(draft, format=path.suffix[1:])
+    with plotted(path, (7.5, 4.5)) as figure:
+        axes: Axes = figure.subplots()
+        deepest = max(len(report.layers) for report in reports)
+        for number, report in enumerate(reports):
+            colour = f"C{number}"
+            low, high, value = (
+                [100 * (getattr(layer.accuracy, end) or 0.0) for layer in report.layers]
+                for end in ("low", "high", "value")
+            )
+            axes.plot(value, color=colour, marker="o", ms=4, label=report.name)
+            axes.fill_between(range(len(value)), low, high, color=colour, alpha=0.15, lw=0)
+            if report.fused is not None:
+                place, fused = deepest + 0.25 * number, report.fused.accuracy
+                axes.plot(place, 100 * (fused.value or 0.0), "o", color=colour)
+                axes.vlines(place, 100 * (fused.low or 0.0), 100 * (fused.high or 0.0), color=colour, lw=1)
+        has_fused = any(report.fused is not None for report in reports)
+        axes.set_xticks(range(deepest + has_fused), [*map(str, range(deepest)), *[FUSED] * has_fused])
+        axes.set(xlabel="layer", ylabel="languages identified, %")
+        languages = len(reports[0].sizes)
+        axes.set_title(f"{languages} languages; bands are {INTERVAL} bootstrap intervals", fontsize=9)
+        axes.legend(fontsize=8)

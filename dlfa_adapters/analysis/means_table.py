@@ -9,9 +9,7 @@ from torch.nn.functional import cosine_similarity
 
 from dlfa_adapters.data.assemble import left_out
 from dlfa_adapters.encoders.means import LanguageMeans
-from dlfa_adapters.ground.environment import check_plot
-from dlfa_adapters.ground.files import write_whole
-from dlfa_adapters.ground.folders import check_writable
+from dlfa_adapters.ground.plots import plotted
 from dlfa_adapters.scores.show import TextTable
 
 if TYPE_CHECKING:
@@ -56,18 +54,11 @@ def plot_means(means: LanguageMeans, path: str | Path) -> None:
         MissingExtraError: If matplotlib is not installed.
         ConfigError: If the file is of no kind that can be drawn, or cannot be written.
     """
-    path = Path(path)
-    check_plot(path)
-    check_writable(path)
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
-    axes: Axes = figure.subplots()
-    for language, values in mean_cosines(means).items():
-        axes.plot(values.tolist(), label=language)
-    axes.set_xticks(range(means.depth + 1))
-    axes.set(xlabel="layer", ylabel="cosine")
-    axes.set_title(f"Mean states of languages and of {next(iter(means.tensors))}", fontsize=9)
-    axes.legend(fontsize=8, ncols=2)
-    with write_whole(path) as draft:
-        figure.savefig(draft, format=path.suffix[1:])
+    with plotted(path, (7.5, 4.5)) as figure:
+        axes: Axes = figure.subplots()
+        for language, values in mean_cosines(means).items():
+            axes.plot(values.tolist(), label=language)
+        axes.set_xticks(range(means.depth + 1))
+        axes.set(xlabel="layer", ylabel="cosine")
+        axes.set_title(f"Mean states of languages and of {next(iter(means.tensors))}", fontsize=9)
+        axes.legend(fontsize=8, ncols=2)

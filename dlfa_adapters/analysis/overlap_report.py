@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from dlfa_adapters.analysis.correlation import MEASURES, Correlation, needed
 from dlfa_adapters.analysis.overlap import LanguageOverlap
 from dlfa_adapters.analysis.transfer_scores import Scores
-from dlfa_adapters.ground.environment import check_plot
-from dlfa_adapters.ground.files import write_whole
-from dlfa_adapters.ground.folders import check_writable
+from dlfa_adapters.ground.plots import plotted
 from dlfa_adapters.scores.groups import main_code
 from dlfa_adapters.scores.show import INTERVAL, NO_VALUE, TextTable
 
@@ -118,22 +116,15 @@ def plot_overlap(
         MissingExtraError: If matplotlib is not installed.
         ConfigError: If the file is of no kind that can be drawn, or cannot be written.
     """
-    path = Path(path)
-    check_plot(path)
-    check_writable(path)
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 4 * len(scores)), layout="constrained")
-    panels = figure.subplots(len(scores), len(MEASURES), squeeze=False)
-    families = {each.family for each in overlaps if each.is_source}
-    for (name, by_language), row in zip(scores.items(), panels, strict=True):
-        shown = [each for each in overlaps if main_code(each.language) in by_language]
-        for measure, axes in zip(MEASURES, row, strict=True):
-            _panel(axes, shown, measure, by_language, families)
-            titles = [_title(each) for each in found if (each.scores, each.measure) == (name, measure)]
-            axes.set_title("\n".join([name, *titles]), fontsize=8)
-    with write_whole(path) as draft:
-        figure.savefig(draft, format=path.suffix[1:])
+    with plotted(path, (9, 4 * len(scores))) as figure:
+        panels = figure.subplots(len(scores), len(MEASURES), squeeze=False)
+        families = {each.family for each in overlaps if each.is_source}
+        for (name, by_language), row in zip(scores.items(), panels, strict=True):
+            shown = [each for each in overlaps if main_code(each.language) in by_language]
+            for measure, axes in zip(MEASURES, row, strict=True):
+                _panel(axes, shown, measure, by_language, families)
+                titles = [_title(each) for each in found if (each.scores, each.measure) == (name, measure)]
+                axes.set_title("\n".join([name, *titles]), fontsize=8)
 
 
 def _panel(

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dlfa_adapters.analysis.states import FUSED
-from dlfa_adapters.ground.environment import check_plot
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.files import write_whole
-from dlfa_adapters.ground.folders import check_writable
+from dlfa_adapters.ground.plots import plotted
 from dlfa_adapters.scores import intervals
 from dlfa_adapters.scores.intervals import Difference, Estimate, Paired, few_items
 from dlfa_adapters.scores.show import INTERVAL, TextTable, percent
@@ -170,30 +168,23 @@ def plot_parallel(reports: Sequence[ParallelReport], path: str | Path) -> None:
         MissingExtraError: If matplotlib is not installed.
         ConfigError: If the file is of no kind that can be drawn, or cannot be written.
     """
-    path = Path(path)
-    check_plot(path)
-    check_writable(path)
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
-    axes: Axes = figure.subplots()
-    deepest = max(len(report.layers) for report in reports)
-    for number, report in enumerate(reports):
-        colour = f"C{number}"
-        for measure, style, what in (("cosine", "-", "translations"), ("others", "--", "other sentences")):
-            scores = [layer.scores[measure] for layer in report.layers]
-            axes.plot([score.value or 0.0 for score in scores], style, color=colour, label=f"{report.name}: {what}")
-            low, high = ([getattr(score, end) for score in scores] for end in ("low", "high"))
-            axes.fill_between(range(len(scores)), low, high, color=colour, alpha=0.15, lw=0)
-            if report.fused is not None:
-                fill = colour if measure == "cosine" else "white"
-                place, score = deepest + 0.25 * number, report.fused.scores[measure]
-                axes.plot(place, score.value or 0.0, "o", color=colour, mfc=fill)
-                axes.vlines(place, score.low or 0.0, score.high or 0.0, color=colour, lw=1)
-    fused = any(report.fused is not None for report in reports)
-    axes.set_xticks(range(deepest + fused), [*map(str, range(deepest)), *[FUSED] * fused])
-    axes.set(xlabel="layer", ylabel="mean cosine")
-    axes.set_title(f"{reports[0].pairs:,} pairs of sentences; bands are {INTERVAL} bootstrap intervals", fontsize=9)
-    axes.legend(fontsize=8)
-    with write_whole(path) as draft:
-        figure.savefig(draft, format=path.suffix[1:])
+    with plotted(path, (7.5, 4.5)) as figure:
+        axes: Axes = figure.subplots()
+        deepest = max(len(report.layers) for report in reports)
+        for number, report in enumerate(reports):
+            colour = f"C{number}"
+            for measure, style, what in (("cosine", "-", "translations"), ("others", "--", "other sentences")):
+                scores = [layer.scores[measure] for layer in report.layers]
+                axes.plot([score.value or 0.0 for score in scores], style, color=colour, label=f"{report.name}: {what}")
+                low, high = ([getattr(score, end) for score in scores] for end in ("low", "high"))
+                axes.fill_between(range(len(scores)), low, high, color=colour, alpha=0.15, lw=0)
+                if report.fused is not None:
+                    fill = colour if measure == "cosine" else "white"
+                    place, score = deepest + 0.25 * number, report.fused.scores[measure]
+                    axes.plot(place, score.value or 0.0, "o", color=colour, mfc=fill)
+                    axes.vlines(place, score.low or 0.0, score.high or 0.0, color=colour, lw=1)
+        fused = any(report.fused is not None for report in reports)
+        axes.set_xticks(range(deepest + fused), [*map(str, range(deepest)), *[FUSED] * fused])
+        axes.set(xlabel="layer", ylabel="mean cosine")
+        axes.set_title(f"{reports[0].pairs:,} pairs of sentences; bands are {INTERVAL} bootstrap intervals", fontsize=9)
+        axes.legend(fontsize=8)

@@ -11,15 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from typing import Any
-
-from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
-
-SUFFIXES = (".svg", ".png", ".pdf")
-"""Kinds of files that plots are drawn into."""
 
 _RECORDED = ("dlfa-adapters", "adapters", "transformers", "torch", "datasets", "peft", "tokenizers", "sentencex")
 
@@ -39,31 +33,6 @@ def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
         return getattr(import_module(f"{package}.{module}"), there or name)
 
     return get
-
-
-def check_matplotlib(without: str = "--no-plots") -> None:
-    """Refuse to plot where matplotlib is not installed.
-
-    Args:
-        without: What to do to have no plot.
-
-    Raises:
-        MissingExtraError: If so.
-    """
-    if find_spec("matplotlib") is None:
-        raise MissingExtraError(f"Plots need matplotlib; type pip install 'dlfa-adapters[plots]', or {without}.")
-
-
-def check_plot(path: Path) -> None:
-    """Refuse a plot that cannot be drawn, before the work.
-
-    Raises:
-        MissingExtraError: If matplotlib is not installed.
-        ConfigError: If it is no file of a kind of `SUFFIXES`.
-    """
-    check_matplotlib("leave --plot out")
-    if path.suffix not in SUFFIXES or path.is_dir():
-        raise ConfigError(f"--plot expects a file that ends in {', '.join(SUFFIXES)}, got {path}; type cosine.svg.")
 
 
 def versions() -> dict[str, str]:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters.data.places import check_languages, check_source
-from dlfa_adapters.ground.environment import check_matplotlib, lazily
+from dlfa_adapters.ground.environment import lazily
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.folders import check_writable
+from dlfa_adapters.ground.plots import check_matplotlib
 from dlfa_adapters.learning.checks import check_options
 from dlfa_adapters.learning.loops import check_swept
 from dlfa_adapters.runs import WorkFolder

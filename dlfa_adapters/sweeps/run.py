@@ -9,8 +9,9 @@ from typing import Any
 
 from dlfa_adapters.data.places import Reading, each_place
 from dlfa_adapters.encoders.cache import DEFAULT_BUDGET
-from dlfa_adapters.ground.environment import Progress, check_matplotlib, device_name, is_main, world_size
+from dlfa_adapters.ground.environment import Progress, device_name, is_main, world_size
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
+from dlfa_adapters.ground.plots import check_matplotlib
 from dlfa_adapters.learning.arguments import few_steps
 from dlfa_adapters.learning.checks import check_options
 from dlfa_adapters.learning.dataset import Source, Sources

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dlfa_adapters.ground.environment import check_matplotlib
 from dlfa_adapters.ground.files import write_whole
+from dlfa_adapters.ground.plots import check_matplotlib
 from dlfa_adapters.learning.finish import language_names
 from dlfa_adapters.learning.rate_choice import Attempt
 from dlfa_adapters.scores.intervals import LEVEL, Difference

@@ -37,9 +37,8 @@ def cosine(
     """
     from dlfa_adapters.data.pairs import read_parallel
     from dlfa_adapters.data.places import check_encoder_name
-    from dlfa_adapters.ground.environment import check_plot
     from dlfa_adapters.ground.errors import ConfigError
-    from dlfa_adapters.ground.folders import check_writable
+    from dlfa_adapters.ground.plots import check_plot
     from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import loading, progress_bars, show_tables
@@ -51,7 +50,6 @@ def cosine(
     pairs, read = read_parallel(parallel, limit), [read_run(run) for run in runs or ()]
     if plot is not None:
         check_plot(plot)
-        check_writable(plot)
     if model is not None:
         check_encoder_name(model)
     for run in read:

@@ -45,9 +45,8 @@ def language_id(
     from dlfa_adapters.analysis.language_id_options import LanguageIdOptions
     from dlfa_adapters.data.places import check_encoder_name
     from dlfa_adapters.data.text_by_language import read_text_by_language
-    from dlfa_adapters.ground.environment import check_plot
     from dlfa_adapters.ground.errors import ConfigError
-    from dlfa_adapters.ground.folders import check_writable
+    from dlfa_adapters.ground.plots import check_plot
     from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import loading, print_lines, progress_bars, show_tables
@@ -67,7 +66,6 @@ def language_id(
     )
     if plot is not None:
         check_plot(plot)
-        check_writable(plot)
     if model is not None:
         check_encoder_name(model)
     for run in read:

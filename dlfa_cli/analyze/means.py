@@ -128,9 +128,9 @@ def _check_model_and_places(model: str | None, by: str, out: Path, add: bool, pl
     """Refuse what cannot be written, or be added to."""
     from dlfa_adapters.data.places import check_encoder_name
     from dlfa_adapters.encoders.means_record import UNITS, read_record
-    from dlfa_adapters.ground.environment import check_plot
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.ground.folders import check_writable
+    from dlfa_adapters.ground.plots import check_plot
 
     if model is not None:
         check_encoder_name(model)
@@ -143,4 +143,3 @@ def _check_model_and_places(model: str | None, by: str, out: Path, add: bool, pl
         read_record(out)
     if plot is not None:
         check_plot(plot)
-        check_writable(plot)

@@ -47,9 +47,8 @@ def overlap(
     `dlfa analyze overlap pos --train train-en.tsv --data udpos/ --scores scores.csv --json > overlap.json`
     """
     from dlfa_adapters.data.places import Reading, check_encoder_name, check_source, check_there, each_place
-    from dlfa_adapters.ground.environment import check_plot
     from dlfa_adapters.ground.errors import ConfigError
-    from dlfa_adapters.ground.folders import check_writable
+    from dlfa_adapters.ground.plots import check_plot
     from dlfa_cli.screen import loading, print_lines, show_tables
 
     source = sources(train, "--train") or ""
@@ -65,7 +64,6 @@ def overlap(
         if not scores:
             raise ConfigError("A plot has the overlap on one side and scores on the other; add --scores.")
         check_plot(plot)
-        check_writable(plot)
     with loading("Starting (loading PyTorch)") as screen:
         from dlfa_adapters.analysis.correlation import correlate
         from dlfa_adapters.analysis.overlap import measure_overlap

@@ -44,9 +44,8 @@ def sentences(
     """
     from dlfa_adapters.data.parallel import find_parallel, read_parallel_text
     from dlfa_adapters.data.places import check_encoder_name
-    from dlfa_adapters.ground.environment import check_plot
     from dlfa_adapters.ground.errors import ConfigError
-    from dlfa_adapters.ground.folders import check_writable
+    from dlfa_adapters.ground.plots import check_plot
     from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import loading, progress_bars, show_tables
@@ -59,7 +58,6 @@ def sentences(
     read = [read_run(run) for run in runs or ()]
     if plot is not None:
         check_plot(plot)
-        check_writable(plot)
     if model is not None:
         check_encoder_name(model)
     for run in read:

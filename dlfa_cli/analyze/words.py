@@ -63,9 +63,8 @@ def words(
     """
     from dlfa_adapters.data.dictionary import by_language, check_languages, read_dictionary
     from dlfa_adapters.data.places import check_encoder_name, check_there
-    from dlfa_adapters.ground.environment import check_plot
     from dlfa_adapters.ground.errors import ConfigError
-    from dlfa_adapters.ground.folders import check_writable
+    from dlfa_adapters.ground.plots import check_plot
     from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import read_run
     from dlfa_cli.options import file_by_language
@@ -84,7 +83,6 @@ def words(
     read = [read_run(run) for run in runs or ()]
     if plot is not None:
         check_plot(plot)
-        check_writable(plot)
     if model is not None:
         check_encoder_name(model)
     for run in read:

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters.analysis.retrieval.scored import Column, Retrieval, mean_over
 from dlfa_adapters.analysis.states import FUSED
-from dlfa_adapters.ground.environment import check_plot
-from dlfa_adapters.ground.files import write_whole
-from dlfa_adapters.ground.folders import check_writable
+from dlfa_adapters.ground.plots import plotted
 from dlfa_adapters.scores.intervals import Difference
 from dlfa_adapters.scores.show import INTERVAL, TextTable, ends, percent
 
@@ -114,35 +112,28 @@ def plot_retrieval(results: Results, path: str | Path) -> None:
         MissingExtraError: If matplotlib is not installed.
         ConfigError: If the file is of no kind that can be drawn, or cannot be written.
     """
-    path = Path(path)
-    check_plot(path)
-    check_writable(path)
-    from matplotlib.figure import Figure
-
     mean, several = results.mean, len(results.retrievals) > 1
-    figure = Figure(figsize=(13 if several else 8.5, 4.5), layout="constrained")
-    panels = figure.subplots(1, 1 + several, sharey=True, squeeze=False)[0]
-    for column, label, colour, style in _drawn(results):
-        _line(panels[0], mean, column, label, colour, style)
-    panels[0].set_ylabel(results.title)
-    panels[0].set_title("mean over pairs of languages" if several else mean.name, fontsize=9)
-    if several:
-        # Of the system with the most layers, the order that is best.
-        system = max(mean.systems(), key=lambda system: len(mean.states(system)))
-        of_system = [column for column in results.chosen() if column.system == system]
-        column = max(of_system, key=mean.value)
-        for number, each in enumerate(results.retrievals):
-            _line(panels[1], each, column, each.name, f"C{number % 10}", "-" if number < 10 else "--")
-        panels[1].set_title(f"{system}: {column.order}", fontsize=9)
-    layers = [k for system in mean.systems() for k in mean.states(system) if k.isdecimal()]
-    fused = any(FUSED in mean.states(system) for system in mean.systems())
-    deepest = max(map(int, layers), default=0)
-    for axes in panels:
-        axes.set_xticks(range(deepest + 1 + fused), [*map(str, range(deepest + 1)), *[FUSED] * fused])
-        axes.set_xlabel("layer")
-        axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
-    with write_whole(path) as draft:
-        figure.savefig(draft, format=path.suffix[1:])
+    with plotted(path, (13 if several else 8.5, 4.5)) as figure:
+        panels = figure.subplots(1, 1 + several, sharey=True, squeeze=False)[0]
+        for column, label, colour, style in _drawn(results):
+            _line(panels[0], mean, column, label, colour, style)
+        panels[0].set_ylabel(results.title)
+        panels[0].set_title("mean over pairs of languages" if several else mean.name, fontsize=9)
+        if several:
+            # Of the system with the most layers, the order that is best.
+            system = max(mean.systems(), key=lambda system: len(mean.states(system)))
+            of_system = [column for column in results.chosen() if column.system == system]
+            column = max(of_system, key=mean.value)
+            for number, each in enumerate(results.retrievals):
+                _line(panels[1], each, column, each.name, f"C{number % 10}", "-" if number < 10 else "--")
+            panels[1].set_title(f"{system}: {column.order}", fontsize=9)
+        layers = [k for system in mean.systems() for k in mean.states(system) if k.isdecimal()]
+        fused = any(FUSED in mean.states(system) for system in mean.systems())
+        deepest = max(map(int, layers), default=0)
+        for axes in panels:
+            axes.set_xticks(range(deepest + 1 + fused), [*map(str, range(deepest + 1)), *[FUSED] * fused])
+            axes.set_xlabel("layer")
+            axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 def _drawn(results: Results) -> Iterator[tuple[Column, str, str, Any]]:

@@ -6,9 +6,8 @@ from pathlib import Path
 from dlfa_adapters.analysis.translation.scores import check_units, units_of
 from dlfa_adapters.data.places import check_encoder_name, check_there
 from dlfa_adapters.encoders.means_record import read_record
-from dlfa_adapters.ground.environment import check_plot
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.folders import check_writable
+from dlfa_adapters.ground.plots import check_plot
 from dlfa_adapters.heads.schema import check_decoder
 
 
@@ -54,7 +53,6 @@ def check_translation(
         check_there(path)
     if plot is not None:
         check_plot(plot)
-        check_writable(plot)
 
 
 def check_text(text: Collection[str], languages: tuple[str, str]) -> None:

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dlfa_adapters.data.pairs import TruncationCounts
-from dlfa_adapters.ground.environment import check_plot
-from dlfa_adapters.ground.files import write_whole
-from dlfa_adapters.ground.folders import check_writable
+from dlfa_adapters.ground.plots import plotted
 from dlfa_adapters.scores.intervals import Estimate, few_items
 from dlfa_adapters.scores.show import INTERVAL, NO_VALUE, TextTable, ends, percent
 
@@ -187,40 +185,34 @@ def plot_translation(report: TranslationReport, path: str | Path) -> None:
         MissingExtraError: If matplotlib is not installed.
         ConfigError: If the file is of no kind that can be drawn, or cannot be written.
     """
-    path = Path(path)
-    check_plot(path)
-    check_writable(path)
-    from matplotlib import colormaps
-    from matplotlib.figure import Figure
+    with plotted(path, (9, 7)) as figure:
+        from matplotlib import colormaps
 
-    figure = Figure(figsize=(9, 7), layout="constrained")
-    colours = colormaps["viridis"]
-    for row, (measure, name, scale) in zip(
-        figure.subplots(2, 2, sharey="row"), (("convert_rate", "convert rate", 1), ("bleu_1", "BLEU-1, %", 100)),
-        strict=True,
-    ):  # fmt: skip
-        values, start = scale * report.grid(measure), report.unshifted[measure].value
-        by_alpha: Axes
-        by_layer: Axes
-        by_alpha, by_layer = row
-        order = np.argsort([0.0, *report.alphas])
-        for number, layer in enumerate(report.layers):
-            line = np.array([np.nan if start is None else scale * start, *values[number]])[order]
-            colour = colours(layer / max(1, report.depth))
-            by_alpha.plot(np.array([0.0, *report.alphas])[order], line, ".-", color=colour, label=f"layer {layer}")
-        for number, alpha in enumerate(report.alphas):
-            by_layer.plot(report.layers, values[:, number], ".-", color=f"C{number}", label=f"alpha {alpha:g}")
-        if start is not None:
-            by_layer.axhline(scale * start, color="grey", lw=1, ls="--", label="no shift")
-        by_alpha.set(xlabel="alpha", ylabel=name)
-        by_layer.set(xlabel="layer")
-        by_layer.set_xticks(report.layers)
-        for axes in row:
-            axes.legend(fontsize=6, ncols=2)
-    source, target = report.languages
-    figure.suptitle(f"{report.name}, {source} → {target}, {report.sentences:,} sentences", fontsize=10)
-    with write_whole(path) as draft:
-        figure.savefig(draft, format=path.suffix[1:])
+        colours = colormaps["viridis"]
+        for row, (measure, name, scale) in zip(
+            figure.subplots(2, 2, sharey="row"), (("convert_rate", "convert rate", 1), ("bleu_1", "BLEU-1, %", 100)),
+            strict=True,
+        ):  # fmt: skip
+            values, start = scale * report.grid(measure), report.unshifted[measure].value
+            by_alpha: Axes
+            by_layer: Axes
+            by_alpha, by_layer = row
+            order = np.argsort([0.0, *report.alphas])
+            for number, layer in enumerate(report.layers):
+                line = np.array([np.nan if start is None else scale * start, *values[number]])[order]
+                colour = colours(layer / max(1, report.depth))
+                by_alpha.plot(np.array([0.0, *report.alphas])[order], line, ".-", color=colour, label=f"layer {layer}")
+            for number, alpha in enumerate(report.alphas):
+                by_layer.plot(report.layers, values[:, number], ".-", color=f"C{number}", label=f"alpha {alpha:g}")
+            if start is not None:
+                by_layer.axhline(scale * start, color="grey", lw=1, ls="--", label="no shift")
+            by_alpha.set(xlabel="alpha", ylabel=name)
+            by_layer.set(xlabel="layer")
+            by_layer.set_xticks(report.layers)
+            for axes in row:
+                axes.legend(fontsize=6, ncols=2)
+        source, target = report.languages
+        figure.suptitle(f"{report.name}, {source} → {target}, {report.sentences:,} sentences", fontsize=10)
 
 
 def _rate(value: float | None) -> str:
