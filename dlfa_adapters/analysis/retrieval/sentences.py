@@ -121,8 +121,10 @@ def _found(
     blocks = 2 * len(first) * blocks_of(*(side[next(iter(first))] for side in (first, second)))
     for state in first:
         for before, vectors in orders(first[state], second[state]).items():
+            x, y = (side.to(opened.model.device) for side in vectors)
             ranks = neighbour_ranks(
-                *(side.to(opened.model.device) for side in vectors),
+                x,
+                y,
                 own,
                 neighbours=neighbours,
                 on_progress=lambda done: progress(f"Neighbours ({opened.name}, {name})", done, blocks),
