@@ -1,6 +1,5 @@
 """`dlfa evaluate`, `compare`: a run, or several, judged on data in many languages."""
 
-import json
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Annotated, Any
@@ -83,7 +82,7 @@ def evaluate(
     from dlfa_adapters.predict.load import check_has_language, check_precision, task_of
     from dlfa_adapters.predict.shift_option import check_shift
     from dlfa_adapters.runs import read_run
-    from dlfa_cli.screen import loading, print_lines, progress_bars, show_tables, typed
+    from dlfa_cli.screen import loading, print_lines, progress_bars, show_json, show_tables, typed
 
     own = task_of(read := read_run(run))
     given: dict[str, Any] = {
@@ -121,7 +120,7 @@ def evaluate(
         report = build_report(predictions, resamples=resamples, seed=seed, progress=progress)
     print_lines(screen, (f"Read: {line}" for line in predictions.about["data"]["read"]))
     if as_json:
-        typer.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=1, allow_nan=False))
+        show_json(report.to_dict())
     else:
         show_tables(tables(report), notes(report))
     if markdown is not None:
@@ -169,7 +168,7 @@ def compare(
     from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import read_run
     from dlfa_adapters.scores.saved import is_evaluation, read_evaluation
-    from dlfa_cli.screen import loading, progress_bars, show_tables, typed
+    from dlfa_cli.screen import loading, progress_bars, show_json, show_tables, typed
 
     folders = [a, b, *(more or [])]
     saved = [is_evaluation(folder) for folder in folders]
@@ -211,7 +210,7 @@ def compare(
     if as_json:
         one, *others = [comparison.to_dict() for comparison in comparisons]
         record = {"format": one["format"], "comparisons": [one, *others]} if others else one
-        typer.echo(json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False))
+        show_json(record)
     else:
         for comparison in comparisons:
             show_tables(comparison_tables(comparison), comparison_notes(comparison))

@@ -1,11 +1,12 @@
 """What commands share on the terminal: progress and what is loading on stderr, results on stdout."""
 
 import contextlib
+import json
 import shlex
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -183,6 +184,11 @@ def show_tables(tables: Sequence["TextTable"], notes: Sequence[str]) -> None:
         print_table(console, table.header, table.rows, table.title)
     for note in notes:
         console.print(visible(note), markup=False)
+
+
+def show_json(record: Any) -> None:
+    """Print a record for programs; what is no number is no JSON, and a bug."""
+    typer.echo(json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False))
 
 
 def show_training(run: "Run", trained: bool = True) -> None:

@@ -1,11 +1,11 @@
 """`dlfa analyze cosine`."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dlfa_cli.analyze.models import read_models
 from dlfa_cli.options import RESAMPLES, AsJson, BootstrapSeed, Resamples
 
 
@@ -36,24 +36,14 @@ def cosine(
     `dlfa analyze cosine --model offline --parallel en-sw.tsv --limit 500 --json > cosine.json`
     """
     from dlfa_adapters.data.pairs import read_parallel
-    from dlfa_adapters.data.places import check_encoder_name
     from dlfa_adapters.ground.errors import ConfigError
-    from dlfa_adapters.ground.plots import check_plot
-    from dlfa_adapters.predict.load import task_of
-    from dlfa_adapters.runs import read_run
-    from dlfa_cli.screen import loading, progress_bars, show_tables
+    from dlfa_cli.screen import loading, progress_bars, show_json, show_tables
 
     if parallel is None:
         raise ConfigError("Sentences and their translations are needed; add --parallel FILE, a TAB between the two.")
     if not runs and model is None:
         raise ConfigError("Name what is to be looked at: run folders, or an encoder with --model offline.")
-    pairs, read = read_parallel(parallel, limit), [read_run(run) for run in runs or ()]
-    if plot is not None:
-        check_plot(plot)
-    if model is not None:
-        check_encoder_name(model)
-    for run in read:
-        task_of(run)
+    pairs, read = read_parallel(parallel, limit), read_models(runs, model, plot)
     with loading() as screen:
         from dlfa_adapters.analysis.parallel import measure_encoder, measure_run
         from dlfa_adapters.analysis.parallel_report import (
@@ -84,6 +74,6 @@ def cosine(
             for a, b, scores in compared
         ]
         record = {"parallel": str(parallel), "models": [report.to_dict() for report in reports], "differences": rows}
-        typer.echo(json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False))
+        show_json(record)
     else:
         show_tables(parallel_tables(reports, compared), parallel_notes(reports))

@@ -1,11 +1,11 @@
 """`dlfa analyze language-id`."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dlfa_cli.analyze.models import read_models
 from dlfa_cli.options import RESAMPLES, AsJson, Format, Resamples, language_list, rates
 
 
@@ -43,19 +43,15 @@ def language_id(
     `dlfa analyze language-id --model offline --data texts/ --lr 1e-3,1e-2 --json > language-id.json`
     """
     from dlfa_adapters.analysis.language_id_options import LanguageIdOptions
-    from dlfa_adapters.data.places import check_encoder_name
     from dlfa_adapters.data.text_by_language import read_text_by_language
     from dlfa_adapters.ground.errors import ConfigError
-    from dlfa_adapters.ground.plots import check_plot
-    from dlfa_adapters.predict.load import task_of
-    from dlfa_adapters.runs import read_run
-    from dlfa_cli.screen import loading, print_lines, progress_bars, show_tables
+    from dlfa_cli.screen import loading, print_lines, progress_bars, show_json, show_tables
 
     if data is None:
         raise ConfigError("Text by language is needed; add --data FOLDER, with files such as de.txt or de/test.tsv.")
     if not runs and model is None:
         raise ConfigError("Name what is to be looked at: run folders, or an encoder with --model offline.")
-    read = [read_run(run) for run in runs or ()]
+    read = read_models(runs, model, plot)
     given = rates(lr, "--lr")
     options = LanguageIdOptions(
         pooling=pooling,
@@ -64,12 +60,6 @@ def language_id(
         resamples=resamples,
         seed=seed,
     )
-    if plot is not None:
-        check_plot(plot)
-    if model is not None:
-        check_encoder_name(model)
-    for run in read:
-        task_of(run)
     text = read_text_by_language(data, language_list(languages), limit, format)
     text.check_parts()
     with loading() as screen:
@@ -95,6 +85,6 @@ def language_id(
             "left_out": dict(text.dropped),
             "models": [report.to_dict() for report in reports],
         }
-        typer.echo(json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False))
+        show_json(record)
     else:
         show_tables(language_id_tables(reports), language_id_notes(reports, limit))

@@ -1,6 +1,5 @@
 """`dlfa analyze overlap`."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -49,7 +48,7 @@ def overlap(
     from dlfa_adapters.data.places import Reading, check_encoder_name, check_source, check_there, each_place
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.ground.plots import check_plot
-    from dlfa_cli.screen import loading, print_lines, show_tables
+    from dlfa_cli.screen import loading, print_lines, show_json, show_tables
 
     source = sources(train, "--train") or ""
     for place in each_place(source):
@@ -94,6 +93,6 @@ def overlap(
             "scores": by_model,
             "correlations": [each.to_dict() for each in found],
         }
-        typer.echo(json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False))
+        show_json(record)
     else:
         show_tables(overlap_tables(overlaps, by_model, found), overlap_notes(overlaps, by_model, found))

@@ -1,11 +1,11 @@
 """`dlfa analyze sentences`."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dlfa_cli.analyze.models import read_models
 from dlfa_cli.options import RESAMPLES, AsJson, BootstrapSeed, Resamples
 
 
@@ -43,25 +43,15 @@ def sentences(
     `dlfa analyze sentences runs/ner-demo --parallel de=en-de.tsv --parallel sw=en-sw.tsv --json > sentences.json`
     """
     from dlfa_adapters.data.parallel import find_parallel, read_parallel_text
-    from dlfa_adapters.data.places import check_encoder_name
     from dlfa_adapters.ground.errors import ConfigError
-    from dlfa_adapters.ground.plots import check_plot
-    from dlfa_adapters.predict.load import task_of
-    from dlfa_adapters.runs import read_run
-    from dlfa_cli.screen import loading, progress_bars, show_tables
+    from dlfa_cli.screen import loading, progress_bars, show_json, show_tables
 
     if not parallel:
         raise ConfigError("Sentences and their translations are needed; add --parallel FILE, a TAB between the two.")
     if not runs and model is None:
         raise ConfigError("Name what is to be looked at: run folders, or an encoder with --model offline.")
     texts = [read_parallel_text(files, limit) for files in find_parallel(parallel)]
-    read = [read_run(run) for run in runs or ()]
-    if plot is not None:
-        check_plot(plot)
-    if model is not None:
-        check_encoder_name(model)
-    for run in read:
-        task_of(run)
+    read = read_models(runs, model, plot)
     with loading() as screen:
         from dlfa_adapters.analysis.retrieval.sentences import measure_sentences, sentence_notes, sentence_results
         from dlfa_adapters.analysis.retrieval.show import plot_retrieval, retrieval_tables
@@ -83,6 +73,6 @@ def sentences(
         plot_retrieval(results, plot)
     if as_json:
         record = {**results.to_dict(), "left_out": {text.name: dict(text.left_out) for text in texts}}
-        typer.echo(json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False))
+        show_json(record)
     else:
         show_tables(retrieval_tables(results), sentence_notes(results, texts))

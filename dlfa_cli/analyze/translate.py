@@ -1,6 +1,5 @@
 """`dlfa analyze translate`."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -63,7 +62,7 @@ def translate(
     from dlfa_adapters.data.parallel import find_parallel, languages_in, read_parallel_text
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.learning.ranges import parse_numbers
-    from dlfa_cli.screen import loading, print_lines, progress_bars, results_console, show_tables
+    from dlfa_cli.screen import loading, print_lines, progress_bars, results_console, show_json, show_tables
 
     if parallel is None:
         raise ConfigError("Sentences and their translations are needed; add --parallel FILE, a TAB between the two.")
@@ -99,7 +98,7 @@ def translate(
     if plot is not None:
         plot_translation(report, plot)
     if as_json:
-        typer.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=1, allow_nan=False))
+        show_json(report.to_dict())
     else:
         show_tables(translation_tables(report), [])
         print_lines(results_console(), [*sample_lines(report), *translation_notes(report)])

@@ -1,11 +1,11 @@
 """`dlfa analyze words`."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dlfa_cli.analyze.models import read_models
 from dlfa_cli.options import RESAMPLES, AsJson, BootstrapSeed, Resamples
 
 WORD2VEC = "word2vec"
@@ -62,13 +62,10 @@ def words(
     `dlfa analyze words -d en-de.txt --vectors en=en.vec --vectors de=de.vec --train-dictionary en-de.train.txt`
     """
     from dlfa_adapters.data.dictionary import by_language, check_languages, read_dictionary
-    from dlfa_adapters.data.places import check_encoder_name, check_there
+    from dlfa_adapters.data.places import check_there
     from dlfa_adapters.ground.errors import ConfigError
-    from dlfa_adapters.ground.plots import check_plot
-    from dlfa_adapters.predict.load import task_of
-    from dlfa_adapters.runs import read_run
     from dlfa_cli.options import file_by_language
-    from dlfa_cli.screen import loading, progress_bars, show_tables
+    from dlfa_cli.screen import loading, progress_bars, show_json, show_tables
 
     if not dictionary:
         raise ConfigError("Words and their translations are needed; add --dictionary FILE, such as en-de.txt of MUSE.")
@@ -80,13 +77,7 @@ def words(
     check_languages(needed, texts, files)
     for file in (*texts.values(), *files.values()):
         check_there(file)
-    read = [read_run(run) for run in runs or ()]
-    if plot is not None:
-        check_plot(plot)
-    if model is not None:
-        check_encoder_name(model)
-    for run in read:
-        task_of(run)
+    read = read_models(runs, model, plot)
     with loading() as screen:
         from dlfa_adapters.analysis.retrieval.linear_map import check_static
         from dlfa_adapters.analysis.retrieval.show import plot_retrieval, retrieval_tables
@@ -117,6 +108,6 @@ def words(
         plot_retrieval(results, plot)
     if as_json:
         record = {**results.to_dict(), "coverage": found.to_dict()}
-        typer.echo(json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False))
+        show_json(record)
     else:
         show_tables([*retrieval_tables(results), coverage_table(found)], word_notes(results, found))

@@ -1,0 +1,25 @@
+"""What is looked at: run folders, and an encoder; checked before anything is loaded."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dlfa_adapters.runs import Run
+
+
+def read_models(runs: Sequence[Path] | None, model: str | None, plot: Path | None) -> "list[Run]":
+    """The runs of a command, when all that it names can be used: they, the encoder, and the plot."""
+    from dlfa_adapters.data.places import check_encoder_name
+    from dlfa_adapters.ground.plots import check_plot
+    from dlfa_adapters.predict.load import task_of
+    from dlfa_adapters.runs import read_run
+
+    read = [read_run(run) for run in runs or ()]
+    if plot is not None:
+        check_plot(plot)
+    if model is not None:
+        check_encoder_name(model)
+    for run in read:
+        task_of(run)
+    return read
