@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dlfa_adapters.data.readers.base import Notes
 from dlfa_adapters.data.readers.conllu import Tree
 from dlfa_adapters.ground.errors import DataError
-from dlfa_adapters.kinds.base import Kind
+from dlfa_adapters.kinds.of_words import KindOfWords
 from dlfa_adapters.kinds.parsing.head import ROOT, HeadOfParsing
 from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype
 from dlfa_adapters.tasks import Task
@@ -43,7 +43,7 @@ class TaggedWords(NamedTuple):
     upos: tuple[str, ...]
 
 
-class Parsing(HeadOfParsing, Kind):
+class Parsing(HeadOfParsing, KindOfWords):
     """A head and a relation for each word."""
 
     name, metric = "parsing", "las"
@@ -114,10 +114,6 @@ class Parsing(HeadOfParsing, Kind):
         """A sentence without words."""
         return not input.words
 
-    def sizes(self, answers: Sequence[Any]) -> list[int]:
-        """An arc a word."""
-        return list(map(len, answers))
-
     def labels_of(self, answers: Sequence[Any], labels: Sequence[str] | None = None) -> list[str]:
         """The relations of all sentences; a subtype that is none of `labels` is cut."""
         return [name for arcs in answers for name in _as_known([arc.deprel for arc in arcs], labels)]
@@ -166,22 +162,6 @@ class Parsing(HeadOfParsing, Kind):
         from dlfa_adapters.kinds.parsing.attachment import AttachmentScore
 
         return (AttachmentScore(subtypes=any(":" in label for label in task.labels)),)
-
-    def count_notes(self, total: Counter[str]) -> Iterator[str]:
-        """Words, and what the tokenizer did to them."""
-        from dlfa_adapters.kinds.tagging import Tagging
-
-        yield from Tagging().count_notes(total)
-
-    def tells_translations(self, own_id: str) -> bool:
-        """As for tags of the same treebanks."""
-        from dlfa_adapters.kinds.tagging import Tagging
-
-        return Tagging().tells_translations(own_id)
-
-    def id_name(self, task: Task) -> str:
-        """As CoNLL-U has it."""
-        return "sent_id"
 
     def write_predictions(self, path: Path, predicted: Any) -> None:
         """See `files.write_trees`."""

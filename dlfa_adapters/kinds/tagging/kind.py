@@ -1,6 +1,5 @@
 """Tagging: a tag for each word, each right or wrong by itself."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters.data.readers.base import Notes, Sentence
 from dlfa_adapters.ground.errors import DataError
-from dlfa_adapters.kinds.base import Kind
+from dlfa_adapters.kinds.of_words import KindOfWords
 from dlfa_adapters.tasks import Task, is_span_task, tagging_task
 from dlfa_adapters.tasks.span_tags import to_learn
 
 if TYPE_CHECKING:
     from dlfa_adapters.kinds.tagging.tagger import Tagger, Words
 
-_PUD = re.compile(r"[nw]\d{8}")  # `sent_id` of Parallel Universal Dependencies: news or Wikipedia, document, sentence
 
-
-class Tagging(Kind):
+class Tagging(KindOfWords):
     """A tag for each word, each right or wrong by itself."""
 
     name, metric = "tagging", "accuracy"
@@ -91,10 +88,6 @@ class Tagging(Kind):
         """A sentence without words."""
         return not input
 
-    def sizes(self, answers: Sequence[Any]) -> list[int]:
-        """A tag a word."""
-        return list(map(len, answers))
-
     def labels_of(self, answers: Sequence[Any], labels: Sequence[str] | None = None) -> list[str]:
         """The tags of all sentences."""
         return [tag for tags in answers for tag in tags]
@@ -150,24 +143,6 @@ class Tagging(Kind):
         from dlfa_adapters.kinds.loss import Accuracy
 
         return Accuracy
-
-    def count_notes(self, total: Counter[str]) -> Iterator[str]:
-        """Words, and what the tokenizer did to them."""
-        yield f"{total['words_scored']:,} of {total['words_total']:,} words were scored."
-        if total["n_vanished"]:
-            yield f"The tokenizer leaves nothing of {total['n_vanished']:,} words; UNK stands for them."
-        if total["n_unk_only"]:
-            yield f"The tokenizer knows no piece of {total['n_unk_only']:,} words."
-        if total["n_giant"]:
-            yield f"{total['n_giant']:,} words have more pieces than a window; they are scored from their first pieces."
-
-    def tells_translations(self, own_id: str) -> bool:
-        """Sentences of the Parallel Universal Dependencies; other treebanks count theirs each in its own way."""
-        return _PUD.fullmatch(own_id) is not None
-
-    def id_name(self, task: Task) -> str:
-        """As CoNLL-U has it."""
-        return "sent_id"
 
     def write_predictions(self, path: Path, predicted: Any) -> None:
         """See `tagger.write_tags`."""
