@@ -201,25 +201,26 @@ class OnStates(TaggedStates):
         names = (*self.kind.head_inputs, *self.kind.label_inputs)
         return {name: collated[name].to(self.states.device) for name in names if name in collated}
 
-    def logits(self, head: Any, rows: Sequence[int]) -> Any:
-        """What a `DLFAHead` gives for some rows: (rows, seq, labels), or (rows, labels) for texts, or of its own."""
+    def learned(self, head: Any, rows: Sequence[int]) -> tuple[Any, Tensor, Tensor]:
+        """What a `DLFAHead` makes of some rows.
+
+        Returns:
+            Logits, (rows, seq, labels), or (rows, labels) for texts, or what a head of the kind's own gives; the sum of
+            the losses over the labels; and their number.
+        """
         tensors, mask = self.states.batch(rows, self.states.layers)
         by_layer = dict(zip(self.states.layers, tensors, strict=True))
         top = by_layer[max(by_layer)]  # stands for the layers that there are no states of, which the head does not take
         states = tuple(by_layer.get(k, top) for k in range(self.states.num_layers + 1))
         outputs = BaseModelOutput(last_hidden_state=top, hidden_states=states)
-        inputs = self._inputs(rows) if self.kind.own_head else {}
-        given = {name: x for name, x in inputs.items() if name in self.kind.head_inputs}
-        return head(outputs, attention_mask=mask, return_dict=True, **given)["logits"]
-
-    def loss(self, head: Any, logits: Any, rows: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """The sum of the losses over the labels of some rows, and their number."""
         inputs = self._inputs(rows)
+        given = {name: x for name, x in inputs.items() if name in self.kind.head_inputs}
+        logits = head(outputs, attention_mask=mask, return_dict=True, **given)["logits"]
         if self.kind.own_head:
-            return own_losses(self.kind, head.inner.out, logits, inputs)
+            return logits, *own_losses(self.kind, head.inner.out, logits, inputs)
         labels = inputs["labels"]
-        losses = cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction="sum")
-        return losses, (labels != IGNORED).sum()
+        loss = cross_entropy(logits.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction="sum")
+        return logits, loss, (labels != IGNORED).sum()
 
     def evaluate(self, head: Any) -> tuple[float, float]:
         """The task's main score of a head, in percent, and its mean loss."""
@@ -237,8 +238,8 @@ class OnStates(TaggedStates):
         lengths = self.states.lengths()
         encoded, best, sums = self.examples.encoded, [], []
         for rows in token_budget_batches(lengths, 4096):
-            logits = self.logits(head, rows)
-            sums.append(torch.stack(self.loss(head, logits, rows)))
+            logits, *loss_and_labels = self.learned(head, rows)
+            sums.append(torch.stack(loss_and_labels))
             best.append((rows, encoded.best(rows, logits)))
         loss, labels = torch.stack(sums).sum(0).tolist()
         return encoded.collect(best), loss / labels

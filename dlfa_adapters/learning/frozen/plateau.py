@@ -176,7 +176,7 @@ class _Way:
         self.head.train()
         for rows in batches:
             self.optimizer.zero_grad()
-            loss, labels = self.train.loss(self.head, self.train.logits(self.head, rows), rows)
+            _, loss, labels = self.train.learned(self.head, rows)
             (loss / labels.clamp(min=1)).backward()
             torch.nn.utils.clip_grad_norm_(self.head.parameters(), self.schedule.max_grad_norm)
             self.optimizer.step()
