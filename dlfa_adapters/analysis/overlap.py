@@ -18,7 +18,7 @@ from itertools import chain
 from typing import Any
 
 from dlfa_adapters.data.alignment import align_words, special_ids
-from dlfa_adapters.data.backend import check_fast, clean, marker_ids, plain_backend
+from dlfa_adapters.data.backend import check_fast, marker_ids, pieces_of, plain_backend
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.scores.groups import family_of, main_code
 
@@ -80,9 +80,9 @@ def sub_words(tokenizer: Any, columns: Mapping[str, Sequence[Any]]) -> Counter[i
             for piece in () if pieces.vanished else pieces.ids:
                 counts[piece] += words[word]
     else:
-        texts = [clean(text) for name in ("text", "text_pair") for text in columns.get(name, ()) if text is not None]
-        for encoding in backend.encode_batch(texts, add_special_tokens=False):
-            counts.update(encoding.ids)
+        texts = [text for name in ("text", "text_pair") for text in columns.get(name, ()) if text is not None]
+        for ids in pieces_of(backend, texts):
+            counts.update(ids)
     return Counter({piece: times for piece, times in counts.items() if piece not in left_out})
 
 

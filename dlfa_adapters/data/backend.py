@@ -1,7 +1,7 @@
 """What the aligner asks of a tokenizer: special tokens, marks of a word's beginning, whether words need a blank."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,12 @@ def plain_backend(tokenizer: "PreTrainedTokenizerFast") -> Tokenizer:
     added = given.get_added_tokens_decoder()
     own.add_tokens([added[token_id] for token_id in sorted(added)])  # in this order they get the ids that they had
     return own
+
+
+def pieces_of(backend: Tokenizer, texts: Iterable[str]) -> list[list[int]]:
+    """The pieces of complete texts, without special tokens; `backend` of `plain_backend`."""
+    encoded = backend.encode_batch([clean(text) for text in texts], add_special_tokens=False)
+    return [encoding.ids for encoding in encoded]
 
 
 @dataclass(frozen=True)

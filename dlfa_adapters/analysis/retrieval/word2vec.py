@@ -1,7 +1,7 @@
 """Static vectors of words: word2vec trained on a text, a language by itself or several together."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ from dlfa_adapters.data.vectors import STATE, WordVectors
 from dlfa_adapters.data.words import split_words
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import DataError
+from dlfa_adapters.learning.pretrain.skip_gram import train_skip_gram
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,44 +120,7 @@ def _trained(
 ) -> Any:
     """The keyed vectors of gensim."""
     check_static()
-    from gensim.models import Word2Vec
-    from gensim.models.callbacks import CallbackAny2Vec
-
-    options, step = options or Word2VecOptions(), progress or (lambda stage, done, total: None)
-    epochs = options.epochs
-
-    class Epoch(CallbackAny2Vec):
-        def on_epoch_end(self, model: Any) -> None:
-            step(f"word2vec ({what})", 1, epochs)
-
+    stage = f"word2vec ({what})"
     if not any(sentences):
-        raise DataError(f"word2vec ({what}): expected text, got none")
-    step(f"word2vec ({what})", 0, epochs)
-    model = Word2Vec(
-        _Lines(sentences),
-        vector_size=options.size,
-        window=options.window,
-        min_count=options.min_count,
-        negative=options.negative,
-        epochs=epochs,
-        sg=1,
-        seed=options.seed,
-        workers=1,  # with more the vectors are not the same again
-        callbacks=[Epoch()],
-    )
-    return model.wv
-
-
-_MOST = 10_000  # words of a sentence that gensim reads; it silently leaves out the rest
-
-
-class _Lines(Iterable[Sequence[str]]):
-    """Sentences, those that gensim would cut off in parts."""
-
-    def __init__(self, sentences: Sequence[Sequence[str]]) -> None:
-        self._sentences = sentences
-
-    def __iter__(self) -> Iterator[Sequence[str]]:
-        for sentence in self._sentences:
-            for start in range(0, len(sentence), _MOST):
-                yield sentence[start : start + _MOST]
+        raise DataError(f"{stage}: expected text, got none")
+    return train_skip_gram(sentences, stage, **asdict(options or Word2VecOptions()), progress=progress)

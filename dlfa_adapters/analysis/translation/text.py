@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dlfa_adapters.analysis.translation.scores import PIECES, Bleu1, TokenSets, bleu_1, convert_rate, token_set
-from dlfa_adapters.data.backend import clean, plain_backend, special_tokens
+from dlfa_adapters.data.backend import pieces_of, plain_backend, special_tokens
 from dlfa_adapters.data.pairs import EncodedText, TruncationCounts, encode_texts
 from dlfa_adapters.scores.intervals import Estimate
 
@@ -53,7 +53,7 @@ class Translated:
         own = [(len(around.before), len(row.input_ids) - len(around.after)) for row in rows]
         translations = [translation for _, translation in pairs]
         if units == PIECES:
-            references = [_joined(pieces) for pieces in pieces_of(tokenizer, translations)]
+            references = [_joined(pieces) for pieces in pieces_of(plain_backend(tokenizer), translations)]
         else:
             references = translations
         if sets is None:
@@ -113,20 +113,14 @@ def estimates(sums: np.ndarray, drawn: np.ndarray, sentences: int) -> dict[str, 
 
 def token_sets(tokenizer: Any, source: Iterable[str], target: Iterable[str], least: int = 1) -> TokenSets:
     """The pieces of two languages from text of both, which may be longer than the memory; see `scores.token_set`."""
-    special = tokenizer.all_special_ids
+    special, backend = tokenizer.all_special_ids, plain_backend(tokenizer)
 
     def rows(texts: Iterable[str]) -> Iterator[list[int]]:
         iterator = iter(texts)
         while some := list(islice(iterator, _AT_ONCE)):
-            yield from pieces_of(tokenizer, some)
+            yield from pieces_of(backend, some)
 
     return TokenSets(*(token_set(rows(texts), special, least) for texts in (source, target)))
-
-
-def pieces_of(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
-    """The pieces of whole texts without special tokens."""
-    encoded = plain_backend(tokenizer).encode_batch([clean(text) for text in texts], add_special_tokens=False)
-    return [encoding.ids for encoding in encoded]
 
 
 def _joined(pieces: Sequence[int]) -> str:

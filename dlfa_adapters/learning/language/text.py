@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from dlfa_adapters.data.backend import Specials, check_fast, clean, plain_backend, special_tokens
+from dlfa_adapters.data.backend import Specials, check_fast, pieces_of, plain_backend, special_tokens
 from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.data.readers import Sentence, read_file
 from dlfa_adapters.ground.errors import ConfigError, DataError
@@ -169,9 +169,9 @@ def _rows(backend: Any, paragraphs: Iterable[str], specials: Specials, max_lengt
     """Rows of as many complete paragraphs as fit, with the end token behind each; one that is too long is cut."""
     room = max_length - len(specials)
     row = list(specials.before)
-    for encoding in backend.encode_batch([clean(text) for text in paragraphs], add_special_tokens=False):
-        for start in range(0, len(encoding.ids), room):
-            part = [*encoding.ids[start : start + room], *specials.after]
+    for ids in pieces_of(backend, paragraphs):
+        for start in range(0, len(ids), room):
+            part = [*ids[start : start + room], *specials.after]
             if len(row) + len(part) > max_length:
                 yield np.array(row)
                 row = list(specials.before)

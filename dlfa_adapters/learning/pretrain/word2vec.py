@@ -1,7 +1,7 @@
 """Word vectors in the place of an encoder: word2vec on the pieces of the same text, as the embeddings of a BERT."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from transformers import BertConfig, BertModel
 
-from dlfa_adapters.data.backend import clean, plain_backend
+from dlfa_adapters.data.backend import pieces_of, plain_backend
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.learning.pretrain import Pretrained, check_pretraining, read_sentences, write_encoder
+from dlfa_adapters.learning.pretrain.skip_gram import train_skip_gram
 from dlfa_adapters.learning.pretrain.vocabulary import PIECES, tokenizer_for
 
-_MOST = 10_000  # pieces of a sentence that gensim reads; it silently leaves out the rest
 _POSITIONS = 512
 
 
@@ -62,34 +62,25 @@ def pretrain_word2vec(
     """
     if find_spec("gensim") is None:
         raise MissingExtraError("word2vec needs gensim; type pip install 'dlfa-adapters[static]'.")
-    from gensim.models import Word2Vec
-    from gensim.models.callbacks import CallbackAny2Vec
-
     out = Path(out)
     check_pretraining(text, out, sentences)
     for name, value in {"width": width, "window": window, "epochs": epochs, "workers": workers}.items():
         if value < 1:
             raise ConfigError(f"{name} must be a whole number from 1 up, got {value!r}.")
-    step = progress or (lambda stage, done, total: None)
     read = read_sentences(text, sentences)
     lines = [line for of_one in read.values() for line in of_one]
-    pieces_of, began = tokenizer_for(lines, vocabulary, _POSITIONS, tokenizer), time.monotonic()
+    pieces, began = tokenizer_for(lines, vocabulary, _POSITIONS, tokenizer), time.monotonic()
 
-    class Epoch(CallbackAny2Vec):
-        def on_epoch_end(self, model: Any) -> None:
-            step("word2vec", 1, epochs)
-
-    step("word2vec", 0, epochs)
-    vectors = Word2Vec(
-        list(_parts(pieces_of, lines)), vector_size=width, window=window, min_count=1, negative=negative, sg=1,
-        epochs=epochs, workers=workers, seed=seed, callbacks=[Epoch()],
-    ).wv  # fmt: skip
-    model = _encoder(vectors, pieces_of)
+    vectors = train_skip_gram(
+        [list(map(str, ids)) for ids in pieces_of(plain_backend(pieces), lines)], "word2vec", size=width, window=window,
+        epochs=epochs, negative=negative, seed=seed, workers=workers, progress=progress,
+    )  # fmt: skip
+    model = _encoder(vectors, pieces)
     record = {
         "kind": "word2vec",
         "languages": {language: len(of_one) for language, of_one in read.items()},
         "files": {language: str(file) for language, file in text.items()},
-        "vocabulary": len(pieces_of),
+        "vocabulary": len(pieces),
         "training": {
             "width": width, "window": window, "epochs": epochs, "negative": negative, "seed": seed,
             "seconds": round(time.monotonic() - began, 1),
@@ -98,16 +89,9 @@ def pretrain_word2vec(
 
     def write(draft: Path) -> None:
         model.save_pretrained(draft)
-        pieces_of.save_pretrained(draft)
+        pieces.save_pretrained(draft)
 
     return write_encoder(out, record, write)
-
-
-def _parts(tokenizer: Any, lines: Sequence[str]) -> Iterator[list[str]]:
-    """Sentences as gensim takes them, those that it would cut off in parts."""
-    for encoding in plain_backend(tokenizer).encode_batch(list(map(clean, lines)), add_special_tokens=False):
-        for start in range(0, len(encoding.ids), _MOST):
-            yield list(map(str, encoding.ids[start : start + _MOST]))
 
 
 def _encoder(vectors: Any, tokenizer: Any) -> BertModel:

@@ -6,12 +6,13 @@ import torch
 
 pytest.importorskip("gensim")
 
-from dlfa_adapters.analysis.retrieval import linear_map, word2vec
+from dlfa_adapters.analysis.retrieval import linear_map
 from dlfa_adapters.analysis.retrieval.linear_map import check_static, learn_map
 from dlfa_adapters.analysis.retrieval.word2vec import Word2VecOptions, train_word2vec, train_word2vec_together
 from dlfa_adapters.data.vectors import STATE
 from dlfa_adapters.encoders import load_tokenizer
 from dlfa_adapters.ground.errors import DataError, MissingExtraError
+from dlfa_adapters.learning.pretrain import skip_gram
 
 ANIMALS, CARS = ["the cat and the dog eat", "a dog and a cat sleep"], ["cars need new wheels", "wheels move fast cars"]
 LINES = (ANIMALS + CARS) * 60
@@ -52,7 +53,7 @@ def test_long_lines_are_not_cut_off(monkeypatch):
         return train_word2vec(["end"], [line], "en", options=Word2VecOptions(size=4, epochs=epochs)).of(["end"], STATE)
 
     assert not torch.equal(of_end(1), of_end(3))
-    monkeypatch.setattr(word2vec, "_MOST", 10**6)
+    monkeypatch.setattr(skip_gram, "MOST", 10**6)
     assert torch.equal(of_end(1), of_end(3))
 
 
