@@ -45,7 +45,14 @@ def overlap(
 
     `dlfa analyze overlap pos --train train-en.tsv --data udpos/ --scores scores.csv --json > overlap.json`
     """
-    from dlfa_adapters.data.places import Reading, check_encoder_name, check_source, check_there, each_place
+from dlfa_adapters.data.places import (
+        Reading,
+        check_encoder_name,
+        check_languages,
+        check_source,
+        check_there,
+        each_place,
+    )
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.ground.plots import check_plot
     from dlfa_cli.screen import loading, print_lines, show_json, show_tables
@@ -54,6 +61,7 @@ def overlap(
     for place in each_place(source):
         check_source(place, "train", format)
     check_source(data, split, format)
+    check_languages(data, task, split, language_list(languages))
     reading = Reading(format, word_column, tag_column)
     reading.check([*each_place(source), data])
     check_encoder_name(model)
