@@ -118,13 +118,18 @@ def plot_overlap(
     """
     with plotted(path, (9, 4 * len(scores))) as figure:
         panels = figure.subplots(len(scores), len(MEASURES), squeeze=False)
-        families = {each.family for each in overlaps if each.is_source}
+        families = {each.family for each in overlaps if each.is_source and each.family is not None}
         for (name, by_language), row in zip(scores.items(), panels, strict=True):
             shown = [each for each in overlaps if main_code(each.language) in by_language]
             for measure, axes in zip(MEASURES, row, strict=True):
                 _panel(axes, shown, measure, by_language, families)
                 titles = [_title(each) for each in found if (each.scores, each.measure) == (name, measure)]
                 axes.set_title("\n".join([name, *titles]), fontsize=8)
+        if families:
+            source = f"{' and '.join(sorted(families))}, as the source (ring)"
+            for colour, what in (("C1", source), ("C0", "others")):
+                panels[0, 0].plot([], [], "o", ms=4, color=colour, label=what)
+            panels[0, 0].legend(fontsize=7)
 
 
 def _panel(
@@ -132,11 +137,11 @@ def _panel(
     overlaps: Sequence[LanguageOverlap],
     measure: str,
     scores: Mapping[str, float],
-    families: set[str | None],
+    families: set[str],
 ) -> None:
     for each in overlaps:
         at = (getattr(each, measure), scores[main_code(each.language)])
-        colour = "C1" if each.family in families - {None} else "C0"
+        colour = "C1" if each.family in families else "C0"
         axes.plot(*at, "o", ms=4, color=colour, mfc="white" if each.is_source else colour)
         axes.annotate(each.language, at, textcoords="offset points", xytext=(3, 3), fontsize=6)
     axes.set(xlabel=f"sub-words in the training data, % {MEASURES[measure]}", ylabel="score")

@@ -45,7 +45,7 @@ def overlap(
 
     `dlfa analyze overlap pos --train train-en.tsv --data udpos/ --scores scores.csv --json > overlap.json`
     """
-from dlfa_adapters.data.places import (
+    from dlfa_adapters.data.places import (
         Reading,
         check_encoder_name,
         check_languages,

@@ -270,6 +270,7 @@ def test_the_command_prints_and_draws(command, tiny_folder, scores, tmp_path):
     drawing = (tmp_path / "x.svg").read_text("utf-8")
     assert drawing.count("<!-- sw -->") == 4
     assert "without source: r = " in drawing
+    assert "Indo-European, as the source (ring)" in drawing
 
 
 def test_the_command_as_json(command, tiny_folder, scores):
