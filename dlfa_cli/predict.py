@@ -56,6 +56,7 @@ def predict(
     from dlfa_adapters.ground.environment import count_items
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.kinds import kind_of_task
+    from dlfa_adapters.predict.centred import check_centred
     from dlfa_adapters.predict.load import check_has_language, check_precision, takes_pairs, task_of
     from dlfa_adapters.runs import read_run
     from dlfa_cli.screen import loading, progress_bars, typed
@@ -72,6 +73,7 @@ def predict(
     if language_adapter is not None:
         check_has_language(read)
     options = read_besides(read, upos)
+    check_centred(read, [language])
     task, texts = task_of(read), _texts(text, file)
     kind = kind_of_task(task)
     inputs = kind.read_lines(texts, language, takes_pairs(read))

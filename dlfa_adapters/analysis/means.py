@@ -13,8 +13,9 @@ from dlfa_adapters.encoders.means_record import UNITS, MeanOf, MeansRecord
 from dlfa_adapters.encoders.parts import describe_encoder, encoder_of, layer_fingerprints
 from dlfa_adapters.ground.environment import Progress, count_items
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.predict.centred import check_not_centred
 from dlfa_adapters.predict.forms import load_fast
-from dlfa_adapters.predict.load import LanguageSwitch, describe_adapters
+from dlfa_adapters.predict.languages import LanguageSwitch, describe_adapters
 from dlfa_adapters.runs import Run, read_run
 
 
@@ -97,6 +98,7 @@ def measure_run_means(
         ConfigError: If an adapter does not fit, or is for no language of the text.
     """
     run = run if isinstance(run, Run) else read_run(run)
+    check_not_centred(run, "means of its states would be of states without means; name its encoder with --model")
     adapters = language_adapters or {}
     describe_adapters(run, adapters, list(languages))
     predictor = load_fast(run)

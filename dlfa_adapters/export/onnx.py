@@ -16,6 +16,7 @@ from dlfa_adapters.ground.errors import ConfigError, RunError, UnsupportedModelE
 from dlfa_adapters.ground.folders import draft_beside, remove_drafts
 from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.kinds.onnx_form import OnnxForm
+from dlfa_adapters.predict.centred import check_not_centred
 from dlfa_adapters.predict.forms import plain_model
 from dlfa_adapters.predict.load import head_config, kind_of, load_run
 from dlfa_adapters.runs import Run, read_run
@@ -102,6 +103,7 @@ def export_onnx(
             f"The run {run.folder} reads the first sentences of documents, which the package beside an ONNX file "
             "cannot tell apart; export a run that was trained without --first-sentences, or convert this one."
         )
+    check_not_centred(run, "it cannot be exported: what it reads depends on a language that the file is not told")
     step("Exporting", 0, 3)
     loaded = load_run(run, language_adapter)
     check_neighbours(out, loaded.tokenizer)

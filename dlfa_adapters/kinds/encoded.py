@@ -109,14 +109,15 @@ class Examples:
         task: The task, with the labels of the head.
         encoded: The inputs.
         gold: What is right for each, as the kind of the task has it.
+        languages: The language of each, where it matters.
 
     Attributes:
         rows: What Trainer batches; a window of a sentence, or a text.
         words, tags: Words of each sentence, and their gold tags.
     """
 
-    def __init__(self, task: Task, encoded: Encoded, gold: list[Any]) -> None:
-        self.task, self.encoded, self.gold = task, encoded, gold
+    def __init__(self, task: Task, encoded: Encoded, gold: list[Any], languages: Sequence[str] = ()) -> None:
+        self.task, self.encoded, self.gold, self.languages = task, encoded, gold, languages
         self.rows = encoded.labelled(gold)
         self.words, self.tags = encoded.words, encoded.tags(gold)
 
@@ -142,9 +143,7 @@ class Examples:
 
 
 TOKENS = {"cuda": (16384, 4096)}
-"""By device: most positions in a batch, padding included, and from how many on its items must be of like lengths.
-
-A GPU is to be filled; there padding costs less than another batch."""
+"""By device: most positions in a batch, padding included, and from how many on its items must be of like lengths."""
 
 OTHERWISE = (512, 128)
 """The same for every other device: a matrix product is not faster with more, and padding costs its full price."""

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from dlfa_adapters.ground.environment import world_size
-from dlfa_adapters.learning.settings import Settings, accumulation_steps
+from dlfa_adapters.learning.ranges import accumulation_steps
+from dlfa_adapters.learning.settings import Settings
 
 
 def training_arguments(

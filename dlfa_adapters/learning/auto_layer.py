@@ -7,6 +7,7 @@ from typing import Any
 from dlfa_adapters.data.pairs import encode_texts
 from dlfa_adapters.data.readers import read_pairs, read_text
 from dlfa_adapters.encoders import Encoder
+from dlfa_adapters.encoders.centre import Centring
 from dlfa_adapters.encoders.compute import parallel_cosine, sentence_means
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError, DataError
@@ -54,7 +55,14 @@ class LayerChoice:
 
 
 def choose_layer(
-    encoder: Encoder, task: Task, train: Any, dev: Any | None, settings: Settings, out: Path, progress: Progress
+    encoder: Encoder,
+    task: Task,
+    train: Any,
+    dev: Any | None,
+    settings: Settings,
+    out: Path,
+    progress: Progress,
+    centring: Centring | None = None,
 ) -> LayerChoice:
     """Choose the fuse layer, among 1..L-1.
 
@@ -73,6 +81,7 @@ def choose_layer(
         settings: Resolved ones; `fuse_layer` is not looked at.
         out: The run folder that will be; hidden states are cached beside it while the layer is chosen.
         progress: Called after each step.
+        centring: What is taken off the states that heads learn on; None: nothing. Cosines are of states as they are.
 
     Raises:
         ConfigError: If nothing can be chosen: the fusion takes no layer, there is one block, no dev data, or a head of
@@ -98,7 +107,7 @@ def choose_layer(
         name: make_examples(task, rows.select(range(min(len(rows), MOST_ITEMS[name]))), encoder.tokenizer, settings)
         for name, rows in (("train", train.shuffle(seed=settings.steps.seed)), ("dev", dev))
     }
-    return _by_dev(encoder, data, settings, range(1, last), out, progress)
+    return _by_dev(encoder, data, settings, range(1, last), out, progress, centring)
 
 
 def _by_dev(
@@ -108,6 +117,7 @@ def _by_dev(
     layers: range,
     out: Path,
     progress: Progress,
+    centring: Centring | None,
 ) -> LayerChoice:
     task, model = data["dev"].task, encoder.model
     specs = [spec_of(settings, f"D_{layer}", (layer,)) for layer in layers]
@@ -115,7 +125,9 @@ def _by_dev(
     epochs = max(EPOCHS, -(-LEAST_STEPS // -(-len(data["train"].rows) // settings.steps.batch_size)))
     with draft_beside(out) as folder:
         stage = "Choosing the layer: hidden states"
-        states = with_states(model, data, needed, encoder.tokenizer.pad_token_id, folder, progress, stage=stage)
+        states = with_states(
+            model, data, needed, encoder.tokenizer.pad_token_id, folder, progress, stage=stage, centring=centring
+        )
         trials = learn_on_states(
             specs,
             states["train"],

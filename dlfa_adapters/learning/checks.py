@@ -6,6 +6,7 @@ from typing import Any
 
 from dlfa_adapters.data.places import SAMPLE_TASKS, Reading, check_encoder_name, check_source, check_there, each_place
 from dlfa_adapters.data.sentences import check_splitter
+from dlfa_adapters.encoders.means_record import read_record
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.loops import check_honoured
@@ -95,6 +96,8 @@ def check_options(
     for file in (settings.text.parallel, settings.text.target_text):
         if file is not None:
             check_there(file)
+    if settings.text.center is not None:
+        read_record(settings.text.center)
     check_encoder_name(model)
 
 

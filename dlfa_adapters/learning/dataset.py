@@ -165,7 +165,7 @@ def examples_of(
 ) -> Examples:
     """Rows of inputs and their gold, in the form that the kind of the task has.
 
-    `languages` are those of the inputs, for `first_sentences`.
+    `languages` are those of the inputs, for `first_sentences` and `center`.
 
     Raises:
         ConfigError: If sentences of documents are asked for where there are none.
@@ -185,7 +185,7 @@ def examples_of(
         pooling=settings.head.pooling,
         **documents,
     )
-    return Examples(task, encoded, list(gold))
+    return Examples(task, encoded, list(gold), languages or ())
 
 
 def labels_in(task: Task, predictions: Sequence[Any]) -> int:

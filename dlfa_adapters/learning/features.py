@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dlfa_adapters.encoders.centre import Centring
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.schema import STOCK_HEAD_TYPES
@@ -39,6 +40,7 @@ def train_features(
     settings: Settings,
     folder: Path,
     progress: Progress,
+    centring: Centring | None = None,
 ) -> OnFeatures:
     """Train the head of a model on frozen states.
 
@@ -53,6 +55,7 @@ def train_features(
         settings: Resolved ones.
         folder: For hidden states; a training that is cut short goes on from what is there and beside it.
         progress: Called after each batch.
+        centring: What is taken off the states; None: nothing.
 
     Raises:
         ConfigError: If words are not to be read at their first piece, or an LSTM gets no dev data.
@@ -60,7 +63,7 @@ def train_features(
     _check(settings, kind_of_task(train.task), dev)
     head, device = model.heads[head_name], model.device
     data = {"train": train} if dev is None else {"train": train, "dev": dev}
-    states = with_states(model, data, sorted(set(head.indices)), pad_token_id, folder, progress)
+    states = with_states(model, data, sorted(set(head.indices)), pad_token_id, folder, progress, centring=centring)
     lstm = settings.head.classifier == "bilstm"
     spec = spec_of(settings, head_name, tuple(head.config["fuse_layer"] or ()))
     [trial] = learn_on_states(

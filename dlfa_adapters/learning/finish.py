@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from dlfa_adapters.encoders import Encoder
+from dlfa_adapters.encoders.centre import Centring
 from dlfa_adapters.ground.environment import device_name, world_size
 from dlfa_adapters.kinds import kind_of_task, metrics_for
 from dlfa_adapters.kinds.encoded import Examples
@@ -144,7 +145,12 @@ def write_training_run(training: Training, plan: Plan, encoder: dict[str, Any], 
         metrics={"name": metrics_for(task)[0].main_score, "dev": dev or outcome.dev_score},
     )
 
+    if plan.centring is not None:
+        config["center"] = plan.centring.describe()
+
     def write_files(folder: Path) -> None:
+        if plan.centring is not None:
+            plan.centring.save(folder)
         config["model"] = save_trained(
             plan.model, plan.encoder.model, plan.encoder.tokenizer, task.name, tuning.saved, folder
         )
@@ -153,7 +159,13 @@ def write_training_run(training: Training, plan: Plan, encoder: dict[str, Any], 
 
 
 def write_head_run(
-    out: str | Path, encoder: Encoder, task: Task, trained: TrainedHead, settings: Settings, **record: Any
+    out: str | Path,
+    encoder: Encoder,
+    task: Task,
+    trained: TrainedHead,
+    settings: Settings,
+    centring: Centring | None = None,
+    **record: Any,
 ) -> Run:
     """Put a head that learnt on frozen states on its encoder, and write its run.
 
@@ -163,6 +175,7 @@ def write_head_run(
         task: What was trained for.
         trained: The head.
         settings: Resolved ones.
+        centring: What was taken off the states; None: nothing.
         record: What else `run_record` takes; by default the head is described by its configuration.
 
     Raises:
@@ -172,7 +185,16 @@ def write_head_run(
     add_trained_head(model, task.name, trained, task.labels, kind_of_task(task).head_types[0])
     said = {"head": model.heads[task.name].config, "seed": trained.spec.seed, **record}
     config = run_record(task, encoder=described, windows=windows_of(cut), tuning="features", **said)
-    return write_run(out, config, lambda folder: model.save_head(str(folder / "head"), task.name))
+    centring = centring and centring.of_head(model.heads[task.name].indices)
+    if centring is not None:
+        config["center"] = centring.describe()
+
+    def write_files(folder: Path) -> None:
+        if centring is not None:
+            centring.save(folder)
+        model.save_head(str(folder / "head"), task.name)
+
+    return write_run(out, config, write_files)
 
 
 def machine() -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dlfa_adapters.tuning import Tuning
 
 _HEAD = ("fusion", "fuse_layer", "pooling", "classifier", "lstm_hidden", "lstm_dropout")
 _CUT = ("max_length", "context", "first_sentences")
-_TEXT = (*_CUT, "parallel", "target_text")
+_TEXT = (*_CUT, "parallel", "target_text", "center")
 _RATES = ("learning_rate", "head_learning_rate")
 _OPTIMISER = ("batch_size", "weight_decay", "warmup", "max_grad_norm", "seed")
 _MACHINE = ("micro_batch_size", "precision", "gradient_checkpointing", "compile", "report_to")
@@ -91,12 +91,12 @@ LSTM_ON_STATES = Loop(
 )
 FROZEN_SWEEP = Loop(
     "A sweep of a frozen encoder",
-    ("pooling", "classifier", *_CUT, "epochs", "max_steps", *_RATES, "head_learning_rates",
+    ("pooling", "classifier", *_CUT, "center", "epochs", "max_steps", *_RATES, "head_learning_rates",
      "batch_size", "weight_decay", "within", "seed", "precision"),
 )  # fmt: skip
 FINETUNED_SWEEP = Loop(
     "A sweep of fine-tuned encoders, which are scored after each epoch,",
-    ("pooling", "classifier", "lstm_hidden", "lstm_dropout", *_CUT, "epochs", "max_steps", *_RATES,
+    ("pooling", "classifier", "lstm_hidden", "lstm_dropout", *_CUT, "center", "epochs", "max_steps", *_RATES,
      "head_learning_rates", "learning_rates", *_OPTIMISER, *_MACHINE),
 )  # fmt: skip
 LANGUAGE = Loop(

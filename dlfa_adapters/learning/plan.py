@@ -1,5 +1,6 @@
 """What is to be trained: encoder, head, tuning and data put together, all of it known before the first step."""
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,12 +9,14 @@ from transformers import set_seed
 
 from dlfa_adapters.data.places import Reading, each_place
 from dlfa_adapters.encoders import Encoder, load_encoder
+from dlfa_adapters.encoders.centre import Centring
 from dlfa_adapters.ground.environment import Progress, device_name, world_size
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.arguments import least_steps, told
 from dlfa_adapters.learning.auto_layer import AUTO, LayerChoice, choose_layer
+from dlfa_adapters.learning.centred import read_centring
 from dlfa_adapters.learning.data_notes import data_notes
 from dlfa_adapters.learning.dataset import (
     Sources,
@@ -49,6 +52,7 @@ class Plan:
         tried: Learning rates of the head that were tried, and the best dev score at each.
         steps: How many there will be in all, unless the training ends earlier.
         states: What happens to the states of blocks that do not change; nothing where there are none.
+        centring: What is taken off the states that the head reads; None: nothing.
         windows: How the run cuts what it predicts.
         options: What else it reads, see `Kind.options`.
     """
@@ -67,6 +71,7 @@ class Plan:
     tried: dict[float, float] = field(default_factory=dict)
     steps: int = 0
     states: str = ""
+    centring: Centring | None = None
     windows: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -97,7 +102,16 @@ class Plan:
             f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
             f"Steps: {length}, batch {steps.batch_size}, {rate}, {self.settings.machine.precision}; {where}",
             *([self.states] if self.states else []),
+            *([self.centring.line()] if self.centring else []),
         ]
+
+    def reading(self, language: str) -> AbstractContextManager[None]:
+        """Within it, `model` reads that language; where languages are not centred, it does not matter which."""
+        return self.centring.reading(language) if self.centring else nullcontext()
+
+    def known_by(self) -> dict[str, Any]:
+        """What makes it another training than one that began with other data or means."""
+        return {**self.data, **({"center": self.centring.means.digest} if self.centring else {})}
 
 
 def _left_out(tuning: Tuning) -> str:
@@ -159,11 +173,13 @@ def prepare(
     of_head, options = kind.split_options(settings.kind)
     loaded = load_encoder(model)
     encoder = loaded.describe()
+    languages = [language for each in (rows, dev_rows) if each is not None for language in each.dataset["language"]]
+    centring = read_centring(settings, loaded.model, languages)
     if settings.head.fuse_layer == AUTO:
         if world_size() > 1:
             raise ConfigError("--fuse-layer auto runs in one process; choose the layer with dlfa sweep first.")
         dev_data = dev_rows and dev_rows.dataset
-        chosen = chosen or choose_layer(loaded, known, rows.dataset, dev_data, settings, out, progress)
+        chosen = chosen or choose_layer(loaded, known, rows.dataset, dev_data, settings, out, progress, centring)
         settings = settings.changed(fuse_layer=(chosen.layer,))
     set_seed(settings.steps.seed)
     loaded.model.add_dlfa_head(
@@ -187,6 +203,7 @@ def prepare(
     cut = settings_to_predict(settings, known, loaded)
     dev = make_examples(known, dev_rows.dataset, loaded.tokenizer, cut, read) if dev_rows else None
     plan = Plan(known, tuning, settings, loaded, learner, out, data, parameter_report(learner), choice=chosen)
+    plan.centring = centring and centring.of_head(loaded.model.heads[known.name].indices)
     plan.taken = [*rows.taken, *(dev_rows.taken if dev_rows else ())]
     plan.steps, plan.windows, plan.options = settings.steps.total(count), windows_of(cut), options
     items = f"{len(train.gold):,} {kind.texts}"

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dlfa_adapters.ground.environment import world_size
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -168,3 +169,19 @@ def at_the_edge(end: str, rate: float, tried: Iterable[float]) -> str:
     further = rate / 3 if end == "lowest" else rate * 3
     rates = ",".join(f"{each:g}" for each in sorted({*tried, float(f"{further:.0e}")}))
     return f"The best learning rate of the head, {rate:g}, is the {end} of those tried; try --head-lr {rates}."
+
+
+def accumulation_steps(settings: "Settings") -> int:
+    """Batches that a process adds up for a step.
+
+    Raises:
+        ConfigError: If the batch is no multiple of what all processes run at once.
+    """
+    batch, micro = settings.steps.batch_size, settings.machine.micro_batch_size
+    at_once = (micro or batch) * world_size()
+    if batch % at_once:
+        raise ConfigError(
+            f"The batch of {batch} cannot be divided among {world_size()} processes with {micro} items each at once; "
+            f"type e.g. --batch-size {at_once}."
+        )
+    return batch // at_once

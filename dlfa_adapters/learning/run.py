@@ -131,7 +131,7 @@ def train(
     if not before and has_plan(out):
         plan.notes.append(f"A training of {out} that was cut short begins anew; --resume {out} would have gone on.")
     with training.alone(
-        request, ready.encoder["fingerprint"], plan.data, plan.choice.to_dict() if plan.choice else None
+        request, ready.encoder["fingerprint"], plan.known_by(), plan.choice.to_dict() if plan.choice else None
     ):
         if on_start is not None:
             on_start(plan)
@@ -187,7 +187,7 @@ def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
     """Train a head on frozen states, from the states and the epoch that an earlier call has left."""
     plan, data = ready.plan, (ready.train, ready.dev)
     name, pad = plan.task.name, plan.encoder.tokenizer.pad_token_id
-    learned = train_features(plan.encoder.model, name, pad, *data, plan.settings, folder, report)
+    learned = train_features(plan.encoder.model, name, pad, *data, plan.settings, folder, report, plan.centring)
     trial, head = learned.trial, learned.trial.head
     if trial.dev:
         plan.settings = plan.settings.changed(head_learning_rate=trial.rate.learning_rate)
@@ -235,6 +235,7 @@ def _steps(
         on_step=step,
         on_epoch=on_epoch or (lambda number: None),
         lower=states.computed(ready, report) if states else None,
+        centring=plan.centring,
     )
     if checkpoint and patience_is_over(state, settings.steps.patience):
         trainer.state = state

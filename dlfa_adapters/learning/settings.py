@@ -8,14 +8,21 @@ from dlfa_adapters.fusion.options import Option, check_values, flat, no_such_opt
 from dlfa_adapters.ground.environment import world_size
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import options_of_kinds
-from dlfa_adapters.learning.ranges import blocks_left_out, check_ranges, check_report_to, rates_to_try, several_rates
+from dlfa_adapters.learning.ranges import (
+    accumulation_steps,
+    blocks_left_out,
+    check_ranges,
+    check_report_to,
+    rates_to_try,
+    several_rates,
+)
 from dlfa_adapters.tasks.head_options import HeadOptions
 from dlfa_adapters.tuning import Tuning
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextOptions:
-    """How text is cut, and text to choose a layer by.
+    """How text is cut, text to choose a layer by, and what is taken off the states of each language.
 
     Attributes:
         max_length: Most pieces of a window or text.
@@ -23,6 +30,7 @@ class TextOptions:
         first_sentences: Read so many sentences of each document, the first and the others as a pair; default: all text.
         parallel: For fuse layer `auto`: a file of sentences, TAB, translations, to choose by.
         target_text: For fuse layer `auto`: a file of text in a target language, to choose by.
+        center: A file of means of languages (`dlfa analyze means`), which are taken off the states that the head reads.
     """
 
     max_length: int = 128
@@ -30,6 +38,7 @@ class TextOptions:
     first_sentences: int | None = None
     parallel: str | None = None
     target_text: str | None = None
+    center: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,19 +241,3 @@ def resolve(settings: Settings, tuning: Tuning) -> Settings:
     )
     accumulation_steps(resolved)
     return resolved
-
-
-def accumulation_steps(settings: Settings) -> int:
-    """Batches that a process adds up for a step.
-
-    Raises:
-        ConfigError: If the batch is no multiple of what all processes run at once.
-    """
-    batch, micro = settings.steps.batch_size, settings.machine.micro_batch_size
-    at_once = (micro or batch) * world_size()
-    if batch % at_once:
-        raise ConfigError(
-            f"The batch of {batch} cannot be divided among {world_size()} processes with {micro} items each at once; "
-            f"type e.g. --batch-size {at_once}."
-        )
-    return batch // at_once

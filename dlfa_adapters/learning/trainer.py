@@ -10,11 +10,13 @@ from typing import Any
 from transformers import PrinterCallback, Trainer, TrainerCallback
 
 from dlfa_adapters.data.batching import SameLengthSampler
+from dlfa_adapters.encoders.centre import Centring
 from dlfa_adapters.encoders.compute import LowerStates
 from dlfa_adapters.ground.environment import wait_for_everyone, without_lines
 from dlfa_adapters.heads import AdapterTrainer
 from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.arguments import parameter_groups
+from dlfa_adapters.learning.centred import row_languages
 from dlfa_adapters.learning.dataset import labels_in
 from dlfa_adapters.learning.from_block import NUMBERS, numbered, with_numbers
 from dlfa_adapters.learning.safeguards import check_gradients, check_loss, prune, removed_if_the_disk_is_full, seal
@@ -39,6 +41,7 @@ class TrainingMixin:
         on_step: Called with the number of each step, from 1, when it is done.
         on_epoch: Called with the number of each epoch, likewise, before dev is scored after it.
         lower: Cached states of training and dev data, which stand in for lower blocks; None: those run.
+        centring: What is taken off the states that the head reads; None: nothing.
     """
 
     def __init__(
@@ -53,15 +56,19 @@ class TrainingMixin:
         on_step: Callable[[int], None],
         on_epoch: Callable[[int], None] = lambda number: None,
         lower: LowerStates | None = None,
+        centring: Centring | None = None,
     ) -> None:
         self.settings, self.frozen, self.lower = settings, frozen_modules(model), lower
+        self.centring, numbers = centring, bool(lower or centring)
+        both = [row_languages(each) for each in (train, dev) if each is not None] if centring else []
+        self.languages = [language for languages in both for language in languages]
         self.learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
         super().__init__(  # type: ignore[call-arg]
             model,
             args,
-            with_numbers(train.collator(pad_token_id)) if lower else train.collator(pad_token_id),
-            train_dataset=numbered(train.rows) if lower else train.rows,
-            eval_dataset=None if dev is None else numbered(dev.rows, len(train.rows)) if lower else dev.rows,
+            with_numbers(train.collator(pad_token_id)) if numbers else train.collator(pad_token_id),
+            train_dataset=numbered(train.rows) if numbers else train.rows,
+            eval_dataset=None if dev is None else numbered(dev.rows, len(train.rows)) if numbers else dev.rows,
             compute_metrics=dev_score(dev) if dev is not None else None,
             preprocess_logits_for_metrics=None if dev is None else lambda logits, labels: dev.encoded.kept(logits),
             callbacks=[_Seams(settings, on_step, on_epoch)],
@@ -69,8 +76,11 @@ class TrainingMixin:
         self.remove_callback(PrinterCallback)  # type: ignore[attr-defined]
 
     def train(self: Any, *args: Any, **kwargs: Any) -> Any:
-        """Train; meanwhile cached states stand in for lower blocks."""
-        with self.lower.installed(self.model) if self.lower else nullcontext():
+        """Train; meanwhile cached states stand in for lower blocks, and heads read centred states."""
+        with (
+            self.lower.installed(self.model) if self.lower else nullcontext(),
+            self.centring.installed(self.model) if self.centring else nullcontext(),
+        ):
             return super().train(*args, **kwargs)  # type: ignore[misc]
 
     def create_optimizer(self: Any) -> Any:
@@ -90,7 +100,10 @@ class TrainingMixin:
     def compute_loss(self: Any, model: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         """The loss, with frozen parts in eval mode; it must be finite."""
         numbers = inputs.pop(NUMBERS, None)
-        with self.lower.read(numbers) if self.lower else nullcontext():
+        with (
+            self.lower.read(numbers) if self.lower else nullcontext(),
+            self.centring.reading([self.languages[i] for i in numbers.tolist()]) if self.centring else nullcontext(),
+        ):
             return self._loss(model, inputs, *args, **kwargs)
 
     def _loss(self: Any, model: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:

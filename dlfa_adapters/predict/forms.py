@@ -21,6 +21,7 @@ from dlfa_adapters.kinds.encoded import Predictor
 from dlfa_adapters.models import Card, merge_lora
 from dlfa_adapters.models.auto import auto_class
 from dlfa_adapters.models.card import write_card
+from dlfa_adapters.predict.centred import check_not_centred
 from dlfa_adapters.predict.load import PRECISIONS, check_new, check_precision, load_run, source_languages, takes_pairs
 from dlfa_adapters.runs import RUN_MODEL_TYPE, Run, read_run
 from dlfa_adapters.tasks import KINDS
@@ -98,9 +99,11 @@ def plain_model(run: str | Path | Run, loaded: Predictor | None = None) -> tuple
 
     Raises:
         UnsupportedModelError: If adapters stand between the layers of the encoder (tunings `bottleneck`, `stack`).
+        ConfigError: If the run was trained on centred languages.
         RunError: See `load_run`; also if the scores are not the same.
     """
     run = run if isinstance(run, Run) else read_run(run)
+    check_not_centred(run, "it has no plain form: what it reads depends on a language that such a model is not told")
     loaded = load_run(run) if loaded is None else loaded
     if run.config.get("model", {}).get("saved") == "peft":
         model = merge_lora(loaded.model)

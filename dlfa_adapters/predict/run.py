@@ -19,16 +19,11 @@ from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Predictor
 from dlfa_adapters.predict import Items, Predicted, Predictions
+from dlfa_adapters.predict.centred import check_centred
 from dlfa_adapters.predict.forms import make_fast
 from dlfa_adapters.predict.items import check_fit, items_by_language
-from dlfa_adapters.predict.load import (
-    LanguageSwitch,
-    check_precision,
-    describe_adapters,
-    load_run,
-    source_languages,
-    task_of,
-)
+from dlfa_adapters.predict.languages import LanguageSwitch, describe_adapters
+from dlfa_adapters.predict.load import check_precision, load_run, source_languages, task_of
 from dlfa_adapters.predict.options import options_of_run
 from dlfa_adapters.predict.shift import Shifts
 from dlfa_adapters.predict.shift_option import SPLITS, check_shift
@@ -106,6 +101,7 @@ def predict_run(
 
     items, without_words, loaded = read(split, languages)
     names = [language.language for language in items]
+    check_centred(run, names)
     picking = {each.language: each for each in items}
     if option is not None:
         option.check_languages(run, names, parallel)
@@ -120,6 +116,7 @@ def predict_run(
             "head": run.config["head"],
             "picked_on": run.config.get("training", {}).get("picked_on"),
             "precision": precision,
+            **({"center": run.config["center"]} if "center" in run.config else {}),
             **({"options": dict(options)} if options else {}),
             **describe_adapters(run, adapters, names),
         },

@@ -10,6 +10,7 @@ from dlfa_adapters.data.places import check_there
 from dlfa_adapters.encoders.means_record import read_record
 from dlfa_adapters.fusion.build import state_indices
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.predict.centred import check_not_centred
 from dlfa_adapters.predict.load import head_config, source_languages
 from dlfa_adapters.runs import Run
 
@@ -78,6 +79,7 @@ class ShiftOption:
             DataError: If there is no file of means, or of parallel text.
             RunError: If the file is of a later version.
         """
+        check_not_centred(run, "a shift would move its languages a second time")
         record = read_record(self.means)
         record.check_layer(self.layer)
         record.check_languages([self.towards(run)], self.means)

@@ -30,7 +30,9 @@ __all__ = ["Run", "read_run", "write_run"]
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT, CENTRED = 1, 2
+"""Of a run; and of one that was trained on centred languages, which versions that cannot centre must not take."""
+
 RUN_RECORD = "run.json"
 RUN_MODEL_TYPE = "dlfa-run"
 """`model_type` in a run's `config.json`, by which the Auto classes of Transformers know it (`predict.auto`)."""
@@ -77,7 +79,7 @@ def write_run(
             _write_json(draft / "config.json", {"model_type": RUN_MODEL_TYPE})
         files = {path.relative_to(draft).as_posix(): path for path in sorted(draft.rglob("*")) if path.is_file()}
         content = {
-            "format": FORMAT,
+            "format": CENTRED if "center" in config else FORMAT,
             **config,  # read after `write_files`, which may add to it
             "versions": versions(),
             "files": {name: sha256_of(path) for name, path in files.items()},
@@ -163,7 +165,7 @@ def read_run(folder: str | Path) -> Run:
         inside = [str(path.parent) for path in sorted(folder.glob(f"*/{RUN_RECORD}"))[:3]]
         hint = f"; of the runs in it type one: {', '.join(inside)}" if inside else ""
         raise RunError(f"{folder} is not a run folder: it has no {RUN_RECORD}{hint}.") from None
-    check_format(folder, "run", written, FORMAT)
+    check_format(folder, "run", written, CENTRED if "center" in config else FORMAT)
     if wrong := wrong_in(config, run_schema):
         raise RunError(mend(folder / RUN_RECORD, wrong, "copy it again or train the run again"))
     _check_all_listed(folder, files)

@@ -108,6 +108,11 @@ def run_schema() -> "type[BaseModel]":
         dev: float | dict[str, float] | None = None
         test: dict[str, float] = missing
 
+    class Center(Part):
+        layers: Annotated[list[Natural], Field(min_length=1)]
+        languages: Annotated[list[Name], Field(min_length=1)]
+        fingerprint: Name
+
     def different(names: list[str]) -> list[str]:
         if len(set(names)) < len(names):
             raise ValueError("a label comes twice")
@@ -128,6 +133,7 @@ def run_schema() -> "type[BaseModel]":
         training: dict[str, Any] = missing
         data: dict[str, Data] = missing
         metrics: Metrics = missing
+        center: Center = missing
         versions: dict[str, str] = missing
         files: dict[Name, Sha256]
 

@@ -1,4 +1,4 @@
-"""How a model read each language, for the notes of a report: with which language adapter, how far shifted."""
+"""How a model read each language, for the notes of a report: with which adapter, without its mean, how far shifted."""
 
 from collections.abc import Iterator
 
@@ -17,6 +17,15 @@ def adapter_notes(report: Report) -> Iterator[str]:
     if rest := [row.language for row in report.table.languages if row.language not in adapters["given"]]:
         own.append(f"{', '.join(rest)} with the one of the source, {adapters['source']}")
     yield f"Language adapters: {'; '.join(own)}."
+
+
+def centre_notes(report: Report) -> Iterator[str]:
+    """In which layers every language was centred."""
+    if center := report.about.get("run", {}).get("center"):
+        yield (
+            f"Every language was centred in layers {', '.join(map(str, center['layers']))}, in training and here: "
+            f"its mean, of {center['means']}, was taken off what the head reads."
+        )
 
 
 def shift_notes(report: Report) -> Iterator[str]:

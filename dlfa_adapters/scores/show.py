@@ -9,7 +9,7 @@ from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
 from dlfa_adapters.kinds import SCORED, kind_named
 from dlfa_adapters.scores.compare import Comparison, DifferenceRow
 from dlfa_adapters.scores.intervals import LEVEL, Difference, Estimate, few_items
-from dlfa_adapters.scores.languages_read import adapter_notes, shift_notes
+from dlfa_adapters.scores.languages_read import adapter_notes, centre_notes, shift_notes
 from dlfa_adapters.scores.report import Report, Table
 
 NO_VALUE = "–"
@@ -196,6 +196,7 @@ def _method_notes(report: Report) -> Iterator[str]:
     languages = report.table.languages
     yield from few_items((row.language, row.items) for row in languages)
     yield from adapter_notes(report)
+    yield from centre_notes(report)
     yield from shift_notes(report)
     if not report.source_languages:
         yield "The run does not tell which language it was trained on, so nothing is split by it."

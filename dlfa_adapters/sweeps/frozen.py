@@ -126,6 +126,7 @@ def _states(
         report,
         budget=budget,
         note=note,
+        centring=prepared.centring,
     )
 
 
@@ -202,6 +203,7 @@ def _checkpoint(prepared: Prepared, jobs: Sequence[Job], folder: Path) -> Path:
     """The file of the epochs that are done, by all that they depend on; files of other trainings are deleted."""
     specs = [[job.spec.record(), job.rates] for job in jobs]
     identity = [prepared.encoder.describe(), prepared.data, prepared.settings.as_dict(), prepared.task.labels, specs]
+    identity += [prepared.centring.means.digest] if prepared.centring else []
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()[:16]
     path = folder / TRAININGS / f"epoch-{digest}.safetensors"
     remove_drafts_of(path)

@@ -8,9 +8,11 @@ from typing import Any
 from dlfa_adapters.data.places import AS_FOUND, Reading
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.encoders import Encoder, load_encoder
+from dlfa_adapters.encoders.centre import Centring
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.learning.centred import read_centring
 from dlfa_adapters.learning.checks import default_source
 from dlfa_adapters.learning.data_notes import data_notes
 from dlfa_adapters.learning.dataset import (
@@ -97,6 +99,7 @@ class Prepared:
         translations: Which items of `targets` are translations of each other; None for a single language.
         taken: What the files were taken for.
         notes: What looks wrong in training and dev data.
+        centring: What is taken off the states that heads read; None: nothing.
     """
 
     request: Request
@@ -114,6 +117,7 @@ class Prepared:
     translations: Translations | None = None
     taken: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    centring: Centring | None = None
 
     @property
     def num_layers(self) -> int:
@@ -130,7 +134,8 @@ class Prepared:
     def decisive_settings(self) -> dict[str, Any]:
         """The settings that scores depend on; heads on frozen states know no smaller batches."""
         no_matter = (*_NO_MATTER, "micro_batch_size") if self.tuning.on_states else _NO_MATTER
-        return {name: value for name, value in self.settings.as_dict().items() if name not in no_matter}
+        settings = {name: value for name, value in self.settings.as_dict().items() if name not in no_matter}
+        return {**settings, "center": self.centring and self.centring.means.digest}
 
 
 def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Path) -> Prepared:
@@ -158,6 +163,8 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
     items, described, taken = _targets(request, task, source)
     encoder = load_encoder(request.model)
     cut = settings_to_predict(settings, task, encoder)
+    sources = list(dict.fromkeys([*rows.dataset["language"], *dev_rows.dataset["language"]]))
+    centring = read_centring(settings, encoder.model, [*sources, *(each.language for each in items)])
     data = {
         "train": describe_data(rows, source),
         "dev": describe_data(dev_rows, source if request.dev_data is None else request.dev_data),
@@ -182,6 +189,7 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
         translations=find_translations(items, task),
         taken=list(dict.fromkeys([*rows.taken, *dev_rows.taken, *taken])),
         notes=data_notes(rows, dev_rows, task),
+        centring=centring,
     )
 
 

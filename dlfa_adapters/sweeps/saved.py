@@ -102,6 +102,7 @@ def save_best(prepared: Prepared, result: SweepResult) -> Run:
         prepared.task,
         trained_head(prepared, row),
         prepared.settings,
+        prepared.centring,
         model={"saved": "head"},
         training={
             **prepared.settings.as_dict(),

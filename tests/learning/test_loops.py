@@ -14,7 +14,7 @@ OTHER = {  # a value of each option that is not its default
     "fusion": "last", "fuse_layer": 2, "reduction": 2, "branches": "local", "gate": "attention", "norm": "layer",
     "init": "identity", "mask_padding": False, "pooling": "mean", "classifier": "bilstm", "lstm_hidden": 8,
     "lstm_dropout": 0.5, "max_length": 64, "context": 8, "first_sentences": 2,
-    "parallel": "p.tsv", "target_text": "t.txt", "epochs": 2, "max_steps": 7, "min_steps": 9,
+    "parallel": "p.tsv", "target_text": "t.txt", "center": "m.safetensors", "epochs": 2, "max_steps": 7, "min_steps": 9,
     "learning_rate": 0.5, "head_learning_rate": 0.5, "head_learning_rates": (0.1, 0.2), "learning_rates": (0.1, 0.2),
     "batch_size": 16, "weight_decay": 0.5, "warmup": 0.5, "max_grad_norm": 2.0,
     "patience": 3, "within": 1.0, "every": 5, "seed": 1, "micro_batch_size": 8, "precision": "fp32",

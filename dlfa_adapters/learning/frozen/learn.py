@@ -13,11 +13,13 @@ from typing import Any
 import torch
 
 from dlfa_adapters.encoders.cache import DEFAULT_BUDGET, find_room
+from dlfa_adapters.encoders.centre import Centring
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads import DLFAHead
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.learning.centred import row_languages
 from dlfa_adapters.learning.frozen.examples import OnStates, TaggedStates
 from dlfa_adapters.learning.frozen.head import HeadSpec, Rate, TrainedHead
 from dlfa_adapters.learning.frozen.plateau import Plateau
@@ -124,6 +126,7 @@ def with_states(
     stage: str = "Computing hidden states, once",
     budget: int = DEFAULT_BUDGET,
     note: Callable[[str], None] = lambda sentence: None,
+    centring: Centring | None = None,
 ) -> dict[str, OnStates]:
     """Data with the states that a frozen encoder makes of them, on a GPU where there is one.
 
@@ -137,6 +140,10 @@ def with_states(
         stage: The stage for `progress`.
         budget: Most bytes of states on the disk; beyond it the encoder runs once in every epoch.
         note: Called with a sentence that says where the states go.
+        centring: What is taken off them; cached ones stay as they are. None: nothing.
+
+    Raises:
+        ConfigError: If a language has no mean.
     """
     model.to("cuda" if torch.cuda.is_available() else model.device).eval()
     windows = {name: examples.rows for name, examples in data.items()}
@@ -145,6 +152,8 @@ def with_states(
     total = sum(map(len, windows.values()))
     progress(stage, 0, total)
     states = cache.states(model, windows, pad_token_id, lambda done: progress(stage, done, total))
+    if centring is not None:
+        states = {name: centring.states(states[name], row_languages(examples)) for name, examples in data.items()}
     return {name: OnStates.of(examples, states[name]) for name, examples in data.items()}
 
 

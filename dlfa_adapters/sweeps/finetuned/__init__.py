@@ -201,6 +201,8 @@ def _why_not_stacked(prepared: Prepared) -> str | None:
         return "fp16, gradient checkpointing and other classifiers than a linear one are not stacked"
     if settings.machine.micro_batch_size != settings.steps.batch_size:
         return "batches that are added up from smaller ones are not stacked"
+    if prepared.centring is not None:
+        return "centred languages are not stacked"
     return why_not_stackable(prepared.encoder.model)
 
 

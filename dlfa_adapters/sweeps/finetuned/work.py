@@ -204,18 +204,20 @@ class _Targets:
         self.counts: list[dict[str, Tensor]] = []
         self._questions: dict[str, Questions] = {}
         self._model: Any = None
+        self._plan: Plan
         self._pad = prepared.encoder.tokenizer.pad_token_id or 0
         self._precision = str(prepared.settings.machine.precision)
 
     def start(self, plan: Plan) -> None:
-        self._model = plan.model
+        self._model, self._plan = plan.model, plan
 
     def score(self, epoch: int) -> None:
         labelled = kind_of_task(self.prepared.task).label_a_unit
         self._model.eval()
         counts = {}
         for language, examples in self.prepared.targets.items():
-            counts[language], score = self._by_label(language, examples) if labelled else self._by_metric(examples)
+            with self._plan.reading(language):
+                counts[language], score = self._by_label(language, examples) if labelled else self._by_metric(examples)
             self.scores.setdefault(language, []).append(score)
         self.counts.append(counts)
         self._model.train()
