@@ -15,6 +15,7 @@ from dlfa_adapters.encoders.compute import tokens_at_once
 from dlfa_adapters.fusion import Fusion, select_states
 from dlfa_adapters.fusion.readout import pool_tokens
 from dlfa_adapters.ground.errors import RunError
+from dlfa_adapters.predict.centred import NOT_TOLD, check_not_centred
 from dlfa_adapters.predict.forms import load_fast
 from dlfa_adapters.predict.load import head_config
 from dlfa_adapters.runs import Run, read_run
@@ -46,9 +47,11 @@ def open_run(run: str | Path | Run) -> Opened:
     """The model of a run, of any tuning.
 
     Raises:
+        ConfigError: If it was trained on centred languages.
         RunError: If the folder is not a complete run; see `load_run`.
     """
     run = run if isinstance(run, Run) else read_run(run)
+    check_not_centred(run, NOT_TOLD)
     predictor, head = load_fast(run), head_config(run)
     layers = ", ".join(map(str, head["fuse_layer"] or ()))
     fusion = head["fusion"] + (f" of layer {layers}" if layers else "")

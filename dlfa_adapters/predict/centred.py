@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 CENTER = "center.safetensors"
 """The means in the run folder: `encoders.centre.CENTER`."""
 
+NOT_TOLD = "its states cannot be analysed, which are of one language each; name its encoder with --model"
+
 
 def centre(run: Run, predictor: "Predictor") -> None:
     """Take the mean of its `language` off what the encoder of a predictor hands out; without one it refuses to read."""

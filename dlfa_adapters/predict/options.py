@@ -6,6 +6,7 @@ from typing import Any
 from dlfa_adapters.fusion.options import A_RUN_UNLESS, no_such_option, options_of
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import Kind
+from dlfa_adapters.predict.centred import check_not_centred
 from dlfa_adapters.runs import Run, read_run
 
 
@@ -31,20 +32,21 @@ def options_of_run(run: Run, kind: Kind, given: Mapping[str, Any]) -> dict[str, 
 
 
 def check_runs(kind: Kind, options: Mapping[str, Any]) -> None:
-    """Check that runs that options name are there.
+    """Check that runs that options name are there, and read any language without being told which.
 
     Args:
         kind: The kind.
         options: Those of `Kind.options`.
 
     Raises:
-        ConfigError: If the kind has no such option.
+        ConfigError: If the kind has no such option, or a run was trained on centred languages.
         RunError: If a folder is no complete run.
     """
     from dlfa_adapters.predict.load import kind_of
 
     for folder in runs_in(kind, options).values():
-        kind_of(read_run(folder))
+        kind_of(run := read_run(folder))
+        check_not_centred(run, "it cannot serve another run, which does not tell it the language")
 
 
 def with_runs(kind: Kind, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ def read_models(runs: Sequence[Path] | None, model: str | None, plot: Path | Non
     """The runs of a command, when all that it names can be used: they, the encoder, and the plot."""
     from dlfa_adapters.data.places import check_encoder_name
     from dlfa_adapters.ground.plots import check_plot
+    from dlfa_adapters.predict.centred import NOT_TOLD, check_not_centred
     from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import read_run
 
@@ -22,4 +23,5 @@ def read_models(runs: Sequence[Path] | None, model: str | None, plot: Path | Non
         check_encoder_name(model)
     for run in read:
         task_of(run)
+        check_not_centred(run, NOT_TOLD)
     return read
