@@ -25,7 +25,8 @@ from dlfa_cli.recipes import recipes_app
 from dlfa_cli.report import report
 from dlfa_cli.screen import visible
 from dlfa_cli.sweep import sweep
-from dlfa_cli.train import train, train_language
+from dlfa_cli.train import train
+from dlfa_cli.train_language import train_language
 from dlfa_cli.tune import tune
 
 EXAMPLES = """Examples, to begin with:

@@ -20,7 +20,8 @@ _DATA = "Data"
 def sweep(
     context: typer.Context,
     task: Annotated[
-        str, typer.Argument(help="ner, pos, xnli, pawsx, topic, sentiment; or any name, with the labels of the data.")
+        str,
+        typer.Argument(help="ner, pos, xnli, pawsx, topic, sentiment, marc; or any name, with the labels of the data."),
     ],
     train_source: Annotated[
         list[str] | None,

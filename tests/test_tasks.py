@@ -36,12 +36,13 @@ def test_labels_of_pairs():
 
 
 def test_labels_of_single_texts():
-    """Seven topics (SIB-200, Table 1), four of MLDoc and three sentiments (XLM-T); none is in XTREME or the paper."""
+    """Seven topics (SIB-200, Table 1), four of MLDoc, three sentiments (XLM-T), five stars; none is in the paper."""
     topics = "science/technology travel politics sports health entertainment geography".split()
     assert set(get_task("topic").labels) == set(topics)
     assert get_task("sentiment").labels == ("negative", "neutral", "positive")
     assert get_task("mldoc").labels == ("CCAT", "ECAT", "GCAT", "MCAT")
-    for task in (get_task("topic"), get_task("mldoc"), get_task("sentiment")):
+    assert get_task("marc").labels == ("1", "2", "3", "4", "5")
+    for task in map(get_task, ("topic", "mldoc", "sentiment", "marc")):
         assert (task.kind, task.pair, task.fuse_layer_of_12, task.languages) == ("classification", False, None, ())
 
 

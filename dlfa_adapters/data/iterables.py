@@ -17,6 +17,7 @@ from dlfa_adapters.data.readers.values import (
     fields_of,
     lower_keys,
     tags_keys,
+    titled,
     words_key,
 )
 from dlfa_adapters.data.trees import wrong_in_tree
@@ -87,7 +88,7 @@ def _from_mapping(row: Mapping[str, Any], index: int, notes: Notes, tags: str) -
         return replace(tree, id=id_, language=language, own_id=own_id)
     if named is not None and isinstance(row.get(tags), list | tuple):
         return _sentence(row[named], row[tags], id_, language, index, notes, own_id)
-    text, second = values.get("text"), values.get("text_pair")
+    text, second = titled(values.get("text"), values.get("title")), values.get("text_pair")
     try:
         label = as_label(values.get("label"))
     except BadValue as error:

@@ -5,6 +5,7 @@
   WikiANN's archives have files without a suffix: `de/train`.
 - Universal Dependencies: `UD_English-EWT/en_ewt-ud-dev.conllu`.
 - MLDoc: `english/english.train.1000`, `german/german.dev`.
+- MARC: `train/dataset_en_train.json`.
 - XNLI as published: `xnli.dev.tsv`, `multinli.train.en.tsv`.
 - A file by itself, which may have any name with a language at its end: `dishes-de.tsv`.
 """
@@ -65,6 +66,7 @@ _NAMES = (
     re.compile(rf"(?P<language>{_LANGUAGE})[-_.](?P<split>{_SPLIT})"),
     re.compile(rf"(?P<language>[a-z]{{2,3}})_[a-z0-9]+-ud-(?P<split>{_SPLIT})"),
     re.compile(rf"multinli\.(?P<split>{_SPLIT})\.(?P<language>{_LANGUAGE})"),
+    re.compile(rf"dataset_(?P<language>{_LANGUAGE})_(?P<split>{_SPLIT})"),
     re.compile(rf"(?:xnli\.)?(?P<split>{_SPLIT})(?:_text)?"),
 )
 _MLDOC = re.compile(rf"(?P<language>{'|'.join(_CODES)})\.(?P<split>train|dev|test)(?:\.\d+)?")

@@ -33,7 +33,7 @@ def check_source(source: str | Path | Iterable[Any], split: str = "test", format
         return
     kind, _, name = str(source).partition(":")
     if kind == "hub":
-        from dlfa_adapters.data.hub import HUB
+        from dlfa_adapters.data.hub_sets import HUB
 
         if name not in HUB:
             raise DataError(f"expected a hub data set among {', '.join(HUB)}, but got {name!r}")

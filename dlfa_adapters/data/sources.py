@@ -71,7 +71,7 @@ def load_source(
     """Data from any source, with an account of it.
 
     Args:
-        source: A file; a folder in a layout of `data/layout.py`; `hub:NAME` (`data/hub.py` has the list);
+        source: A file; a folder in a layout of `data/layout.py`; `hub:NAME` (`data/hub_sets.py` has the list);
             `samples:ner`, `samples:pos`, `samples:nli`, `samples:pawsx`; or an iterable of `(words, tags)`,
             `(text, label)`, `(text, text_pair, label)` or of dictionaries with our column names.
         task: A task or its name. It tells tagging from classification where the source does not, names the folder in

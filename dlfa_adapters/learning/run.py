@@ -56,8 +56,8 @@ def train(
     `resume=True`, a training ends with the weights that it would have had.
 
     Args:
-        task: A task known by name (`ner`, `pos`, `parse`, `xnli`, `pawsx`, `topic`, `sentiment`), or any other name:
-            kind and labels are then those of the data.
+        task: A task known by name (`ner`, `pos`, `parse`, `xnli`, `pawsx`, `topic`, `sentiment`, `marc`), or any other
+            name: kind and labels are then those of the data.
         train_data: A file, a folder, `hub:NAME`, `samples:NAME`, or Python items; see `data.sources.load_source`. For
             several source languages a mapping, `{"en": "train-en.tsv", "de": "train-de.tsv"}`. Default: the samples of
             the task.

@@ -11,6 +11,7 @@ from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.tasks.span_tags import bare, find_span_tags, read_tag
 from dlfa_adapters.tasks.task import (
     KINDS,
+    MARC,
     MLDOC,
     NER,
     PARSE,
@@ -29,6 +30,7 @@ from dlfa_adapters.tasks.task import (
 
 __all__ = [
     "KINDS",
+    "MARC",
     "MLDOC",
     "NER",
     "PARSE",

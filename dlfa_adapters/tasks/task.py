@@ -153,6 +153,10 @@ SENTIMENT = Task(name="sentiment", kind="classification", labels=("negative", "n
 """Sentiment of a text: three classes, which XLM-T's files write as 0, 1, 2, in this order; accuracy and macro-F1
 (Barbieri et al. 2022, arXiv 2104.12250)."""
 
+MARC = Task(name="marc", kind="classification", labels=("1", "2", "3", "4", "5"), metric="accuracy")
+"""Stars of a product review: the Multilingual Amazon Reviews Corpus, five classes, accuracy and macro-F1 (Keung et al.
+2020, arXiv 2010.02573)."""
+
 PARSE = Task(
     name="parse",
     kind="parsing",
@@ -166,7 +170,7 @@ PARSE = Task(
 )
 """Dependency parsing: Universal Dependencies, labelled attachment score (Wu and Dredze 2019, arXiv 1904.09077)."""
 
-TASKS: dict[str, Task] = {task.name: task for task in (NER, POS, XNLI, PAWSX, TOPIC, MLDOC, SENTIMENT, PARSE)}
+TASKS: dict[str, Task] = {task.name: task for task in (NER, POS, XNLI, PAWSX, TOPIC, MLDOC, SENTIMENT, MARC, PARSE)}
 
 _OURS = frozenset(TASKS)
 

@@ -368,6 +368,14 @@ def test_hub_xlmt_is_found_under_the_names_of_languages(calls):
     assert (data["language"][0], data["label"][:]) == ("de", ["positive", "negative", "neutral"])
 
 
+def test_hub_marc_has_stars_from_1(calls):
+    made, answers = calls
+    answers.append(datasets.Dataset.from_dict({"text": ["So\n\nbad", "good"], "label": [0, 4]}))
+    data = load_data("hub:marc", task="marc", split="dev", languages=["de"])
+    assert [args for args, _ in made] == [("mteb/AmazonReviewsClassification", "de")]
+    assert (data["text"][:], data["label"][:]) == (["So\n\nbad", "good"], ["1", "5"])
+
+
 def test_hub_sib200_and_conll2003(calls):
     made, answers = calls
     answers.append(datasets.Dataset.from_dict({"index_id": [5], "category": ["sports"], "text": ["Run."]}))

@@ -1,6 +1,7 @@
 """The recipes as modules, and a little data of every task in the folders that their users have."""
 
 import importlib.util
+import json
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ LABELS = {
     "mldoc": ["CCAT", "ECAT", "GCAT", "MCAT"],
     "topic": ["sports", "health", "travel", "politics"],
     "sentiment": ["0", "1", "2", "1"],
+    "marc": ["1", "5", "3", "2"],
 }
 SPLITS = {"train": 2, "dev": 1, "test": 1}
 """How often the four items stand in a split."""
@@ -43,7 +45,7 @@ def pairs(task):
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory):
-    """A folder with `xtreme` (panx, udpos, xnli, pawsx), `mldoc`, `sib200` and `xlmt`; English, German, Swahili."""
+    """Folders `xtreme` (panx, udpos, xnli, pawsx), `mldoc`, `sib200`, `xlmt`, `marc`; English, German, Swahili."""
     root = tmp_path_factory.mktemp("data")
     texts = {"panx": tagged(1), "udpos": tagged(2), "xnli": pairs("xnli"), "pawsx": pairs("pawsx")}
     topics = "".join(f"{i}\t{LABELS['topic'][i]}\t{text}\n" for i, text in enumerate(TEXTS))
@@ -57,6 +59,19 @@ def data(tmp_path_factory):
             news = "".join(f"{a}\t{b} They met.\n" for a, b in zip(LABELS["mldoc"], TEXTS, strict=True))
             if language != "sw":
                 write(root / "mldoc" / name / f"{name}.{split}{size}", news * times)
+            reviews = [
+                json.dumps(
+                    {
+                        "review_id": f"{language}_{i}",
+                        "stars": stars,
+                        "review_body": text,
+                        "review_title": "So",
+                        "language": language,
+                    }
+                )
+                for i, (stars, text) in enumerate(zip(LABELS["marc"] * times, TEXTS * times, strict=True))
+            ]
+            write(root / "marc" / split / f"dataset_{language}_{split}.json", "\n".join(reviews) + "\n")
             write(root / "xlmt" / name / f"{split}_text.txt", "\n".join(TEXTS * times) + "\n")
             write(root / "xlmt" / name / f"{split}_labels.txt", "\n".join(LABELS["sentiment"] * times) + "\n")
     return root

@@ -13,7 +13,7 @@ def dlfa():
 
 
 def test_there_is_one_for_each_task_and_table():
-    tasks = {"ner", "pos", "xnli", "pawsx", "mldoc", "topic", "sentiment"}
+    tasks = {"ner", "pos", "xnli", "pawsx", "mldoc", "topic", "sentiment", "marc"}
     tables = {"table2_sweep", "table3_families", "table5_ablations", "table6_cosine", "table7_xlmr"}
     assert set(recipes()) == tasks | {f"paper/{name}" for name in tables} | {"pretrain_small"}
 
@@ -52,7 +52,7 @@ def test_cp_copies_into_a_folder_or_to_a_file(dlfa, tmp_path, name):
         assert there.read_bytes() == source.read_bytes()
 
 
-@pytest.mark.parametrize("name", ["ner", "pos", "xnli", "pawsx", "mldoc", "topic", "sentiment"])
+@pytest.mark.parametrize("name", ["ner", "pos", "xnli", "pawsx", "mldoc", "topic", "sentiment", "marc"])
 def test_a_copy_is_of_its_task(tmp_path, name):
     """The script of all tasks but for one line."""
     lines = copy(name, tmp_path).read_text("utf-8").splitlines()

@@ -8,7 +8,7 @@ from dlfa_adapters.runs import read_run
 from dlfa_adapters.scores.saved import is_evaluation
 
 XTREME = dict.fromkeys(("ner", "pos", "xnli", "pawsx"), "xtreme")
-TASKS = {**XTREME, "mldoc": "mldoc", "topic": "sib200", "sentiment": "xlmt"}
+TASKS = {**XTREME, "mldoc": "mldoc", "topic": "sib200", "sentiment": "xlmt", "marc": "marc"}
 GERMAN = {"topic": "deu_Latn"}
 
 

@@ -22,7 +22,7 @@ from dlfa_adapters.data.readers.containers import (
     parquet_rows,
 )
 from dlfa_adapters.data.readers.lines import read_lines
-from dlfa_adapters.data.readers.values import FIELD_NAMES, FIELD_OF, BadValue, as_label, as_text, fields_of
+from dlfa_adapters.data.readers.values import FIELD_NAMES, FIELD_OF, BadValue, as_label, as_text, fields_of, titled
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks.span_tags import bare
 
@@ -158,7 +158,7 @@ def to_examples(records: Sequence[Record]) -> list[Example]:
     """Examples from rows; without an id column the row number is the id."""
     return [
         Example(
-            text=row.fields.get("text", ""),
+            text=titled(row.fields.get("text", ""), row.fields.get("title")),
             text_pair=row.fields.get("text_pair"),
             label=row.fields.get("label"),
             id=row.fields.get("id", str(row.number)),

@@ -8,10 +8,11 @@ from dlfa_adapters.tasks.span_tags import bare
 
 _NAMES = {
     "text": "text sentence premise sentence1 text1 text_a sentence_a review tweet message utterance comment content "
-    "document body query question1",
+    "document body review_body query question1",
     "text_pair": "text_pair hypothesis hypo sentence2 text2 text_b sentence_b question2",
-    "label": "label gold_label category class labels sentiment intent topic target rating",
-    "id": "id index_id idx pairid",
+    "label": "label gold_label category class labels sentiment intent topic target rating stars",
+    "title": "review_title",
+    "id": "id index_id idx pairid review_id",
     "language": "language lang",
 }
 FIELD_NAMES: Mapping[str, tuple[str, ...]] = {field: tuple(names.split()) for field, names in _NAMES.items()}
@@ -39,6 +40,11 @@ def fields_of(row: Mapping[str, Any]) -> dict[str, Any]:
         if (field := FIELD_OF.get(name)) is not None and value is not None:
             values.setdefault(field, value)
     return values
+
+
+def titled(text: Any, title: Any) -> Any:
+    """A review behind its title, with an empty line between the two, as MTEB's copy of MARC has them."""
+    return f"{title}\n\n{text}" if isinstance(title, str) and title.strip() and isinstance(text, str) else text
 
 
 def words_key(row: Mapping[str, Any]) -> str | None:

@@ -11,7 +11,7 @@ from dlfa_adapters.data.readers.labelled_text import LABEL_SPELLINGS
 from dlfa_adapters.data.sentences import cut_documents
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.kinds.base import Kind
-from dlfa_adapters.tasks import SENTIMENT, XNLI, Task, classification_task, get_task
+from dlfa_adapters.tasks import MARC, SENTIMENT, XNLI, Task, classification_task, get_task
 
 if TYPE_CHECKING:
     from dlfa_adapters.kinds.classification.classifier import Classifier, Texts
@@ -234,5 +234,9 @@ def _respell(items: Sequence[Any], task: Task | None, notes: Notes) -> None:
     elif task is not None and task.name == SENTIMENT.name and {item.label for item in items} == {"0", "1", "2"}:
         spellings = dict(zip("012", SENTIMENT.labels, strict=True))
         notes.warn(None, "spelling", f"{notes.path}: the labels 0, 1, 2 are read as {', '.join(SENTIMENT.labels)}")
+    elif task is not None and task.name == MARC.name and "0" in (there := {item.label for item in items}):
+        if there <= set("01234"):
+            spellings = dict(zip("01234", MARC.labels, strict=True))
+            notes.warn(None, "spelling", f"{notes.path}: the labels 0 to 4 are read as 1 to 5 stars")
     for item in items:
         item.label = spellings.get(item.label, item.label)

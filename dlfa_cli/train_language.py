@@ -1,0 +1,125 @@
+"""`dlfa train-language`: plain text in, a language adapter out."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dlfa_cli.generated import MACHINE, STEPS
+from dlfa_cli.options import Model
+from dlfa_cli.train import run_training
+
+if TYPE_CHECKING:
+    from dlfa_adapters.learning import TrainedLanguage
+
+_ADAPTER = "Adapter"
+
+
+def train_language(
+    language: Annotated[str | None, typer.Argument(help="Name of the adapter, such as de or sw.")] = None,
+    text: Annotated[
+        list[str] | None, typer.Option("--text", help="A UTF-8 file, one paragraph a line; several times for several.")
+    ] = None,
+    format: Annotated[
+        str,
+        typer.Option("--format", "-f", help="text; or wikiann, conllu...: the words of labelled data, without labels."),
+    ] = "text",
+    model: Model = "offline",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The adapter's folder; default: adapters/LANGUAGE.")
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with the training of this folder that was cut short.")
+    ] = None,
+    config: Annotated[
+        str,
+        typer.Option(help="seq_bn_inv, seq_bn, double_seq_bn_inv, double_seq_bn.", rich_help_panel=_ADAPTER),
+    ] = "seq_bn_inv",
+    reduction: Annotated[float, typer.Option(help="Inner width: the encoder's by this.", rich_help_panel=_ADAPTER)] = 2,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(help="Blocks without adapter, e.g. 1-6; the last one in MAD-X 2.0.", rich_help_panel=_ADAPTER),
+    ] = None,
+    steps: Annotated[int, typer.Option(help="Steps of the optimiser.", rich_help_panel=STEPS)] = 2000,
+    batch_size: Annotated[int, typer.Option(help="Rows in a step, over all processes.", rich_help_panel=STEPS)] = 64,
+    max_length: Annotated[int, typer.Option(help="Pieces in a row.", rich_help_panel=STEPS)] = 128,
+    lr: Annotated[float | None, typer.Option(help="Learning rate; default: 5e-4.", rich_help_panel=STEPS)] = None,
+    decoder_lr: Annotated[
+        float | None, typer.Option(help="Learning rate of the decoder; default: 3e-3.", rich_help_panel=STEPS)
+    ] = None,
+    warmup: Annotated[
+        float,
+        typer.Option(help="Share of the steps with a rising rate.", rich_help_panel=STEPS),
+    ] = 0.1,
+    every: Annotated[int, typer.Option(help="Write a checkpoint every so many steps.", rich_help_panel=STEPS)] = 500,
+    seed: Annotated[int, typer.Option(help="Seed of first weights and of what is masked.", rich_help_panel=STEPS)] = 0,
+    micro_batch: Annotated[
+        int | None, typer.Option(help="Rows at once; less takes less memory.", rich_help_panel=MACHINE)
+    ] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="bf16, fp16, fp32; default: bf16 on a GPU.", rich_help_panel=MACHINE)
+    ] = None,
+    gradient_checkpointing: Annotated[
+        bool, typer.Option("--gradient-checkpointing", help="Less memory, more time.", rich_help_panel=MACHINE)
+    ] = False,
+    compile: Annotated[
+        bool, typer.Option("--compile", help="torch.compile: takes a minute or two at first.", rich_help_panel=MACHINE)
+    ] = False,
+    report_to: Annotated[str, typer.Option(help="none, tensorboard, wandb.", rich_help_panel=MACHINE)] = "none",
+    as_json: Annotated[bool, typer.Option("--json", help="Print language.json on stdout.")] = False,
+) -> None:
+    """Train a language adapter on plain text by masked language modelling (MAD-X). The encoder stays as it is.
+
+    Perplexity on paragraphs that are held out is measured before and after. Examples:
+
+    `dlfa train-language sw --text sw.txt`
+
+    `dlfa train-language de --text news.txt --text wiki.txt --steps 10000 --leave-out 12 --out adapters/de`
+
+    `dlfa train-language sw --text panx/sw/train.tsv --format wikiann --model xlm-roberta-base`
+
+    `dlfa train-language --resume adapters/de`
+    """
+    from dlfa_adapters.ground.errors import ConfigError
+    from dlfa_adapters.learning.checks import LANGUAGE_RECORD, check_language_training, check_resume
+    from dlfa_adapters.learning.ranges import parse_numbers
+
+    texts = text or []
+    given: dict[str, Any] = {
+        "format": format, "model": model, "out": out, "config": config, "reduction": reduction,
+        "leave_out": parse_numbers(",".join(leave_out), "blocks") if leave_out else [], "steps": steps,
+        "batch_size": batch_size, "max_length": max_length, "learning_rate": lr, "head_learning_rate": decoder_lr,
+        "warmup": warmup, "every": every, "seed": seed, "micro_batch_size": micro_batch, "precision": precision,
+        "gradient_checkpointing": gradient_checkpointing, "compile": compile, "report_to": report_to,
+    }  # fmt: skip
+    if bool(language and texts) == (resume is not None) or bool(language) != bool(texts):
+        raise ConfigError(
+            "Give a language and its text, or --resume and a folder; type e.g. dlfa train-language sw --text sw.txt."
+        )
+    if resume is None:
+        check_language_training(str(language), texts, **given)
+    else:
+        check_resume(resume, LANGUAGE_RECORD)
+
+    def load() -> Callable[..., "TrainedLanguage"]:
+        from dlfa_adapters.learning import resume_language, train_language
+
+        return partial(resume_language, resume) if resume else partial(train_language, str(language), texts, **given)
+
+    trained = run_training(load, lambda plan: plan.lines())
+    if trained is not None and as_json:
+        typer.echo(json.dumps(trained.record, ensure_ascii=False, indent=1))
+    elif trained is not None:
+        _show_language(trained)
+
+
+def _show_language(trained: "TrainedLanguage") -> None:
+    record, folder = trained.record, trained.folder
+    before, after = (f"{record['perplexity'][when]:,.1f} {when}" for when in ("before", "after"))
+    untrained = " (with a decoder that knows frequencies alone)" if record["adapter"]["decoder"] == "new" else ""
+    typer.echo(f"Perplexity on {record['text']['held_out']:,} held-out paragraphs: {before}{untrained}, {after}.")
+    typer.echo(f"Saved in {folder} after {record['training']['seconds']:.0f} s. Train over it, or read with it:\n")
+    typer.echo(f'  dlfa train ner --tuning stack:{folder}\n  dlfa predict RUN --language-adapter {folder} "…"')
