@@ -106,3 +106,19 @@ def needed(languages: int) -> float:
 
     quantile = float(t.ppf(1 - (1 - LEVEL) / 2, languages - 2))
     return quantile / (quantile**2 + languages - 2) ** 0.5
+
+
+def spearman(x: Sequence[float], y: Sequence[float]) -> tuple[float | None, float | None]:
+    """Spearman's rank correlation and its two-sided p-value; None for fewer than three pairs or where one is constant.
+
+    With two pairs rho is 1 or -1 whatever they are.
+    """
+    from scipy.stats import ConstantInputWarning, spearmanr
+
+    if len(x) < 3:
+        return None, None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantInputWarning)
+        result = spearmanr(x, y)
+    rho, p = float(result.statistic), float(result.pvalue)
+    return (None, None) if rho != rho else (rho, p)

@@ -25,3 +25,35 @@ def read_models(runs: Sequence[Path] | None, model: str | None, plot: Path | Non
         task_of(run)
         check_not_centred(run, NOT_TOLD)
     return read
+
+
+def runs_or_encoders(names: Sequence[str], *, alone: bool) -> "list[Run | str]":
+    """Models by name: the runs among them are read, all else is taken for the name of an encoder.
+
+    Args:
+        names: What was typed.
+        alone: Whether an encoder can be looked at by itself.
+
+    Raises:
+        RunError: If a run folder is not complete.
+        ConfigError: If one is no run and cannot be an encoder.
+    """
+    from dlfa_adapters.data.places import check_encoder_name
+    from dlfa_adapters.ground.errors import ConfigError
+    from dlfa_adapters.predict.load import task_of
+    from dlfa_adapters.runs import RUN_RECORD, read_run
+
+    read: list[Run | str] = []
+    for name in names:
+        if (Path(name) / RUN_RECORD).exists():
+            run = read_run(name)
+            task_of(run)
+            read.append(run)
+            continue
+        if not alone:
+            raise ConfigError(
+                f"There is no run folder {name}; for an encoder name the one that it started from with --before."
+            )
+        check_encoder_name(name)
+        read.append(name)
+    return read

@@ -1,0 +1,57 @@
+"""Maps of numbers, layers by heads or models by tasks: as rows of a table, and drawn."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def head_rows(values: np.ndarray, form: str = ".2f") -> list[list[str]]:
+    """A row a layer, the lowest first: its number, the mean over its heads, and the number of each head."""
+    return [[str(layer), *(format(each, form) for each in (row.mean(), *row))] for layer, row in enumerate(values, 1)]
+
+
+def draw_heads(figure: "Figure", axes: "Axes", values: np.ndarray, title: str, *, differences: bool = False) -> None:
+    """Draw a map of heads, layer 1 at the bottom.
+
+    Args:
+        figure: Where.
+        axes: Which part of it.
+        values: (layers, heads).
+        title: What stands above.
+        differences: Whether 0 is the middle: blue above it and red below.
+    """
+    layers, heads = values.shape
+    draw_map(figure, axes, values[::-1], [str(k) for k in range(layers, 0, -1)], range(1, heads + 1), differences)
+    axes.set(xlabel="head", ylabel="layer")
+    axes.set_title(title, fontsize=8)
+
+
+def draw_map(
+    figure: "Figure",
+    axes: "Axes",
+    values: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[Any],
+    differences: bool = False,
+) -> None:
+    """Draw a map with its scale; NaN is left white.
+
+    Args:
+        figure: Where.
+        axes: Which part of it.
+        values: (rows, columns).
+        rows: Their names.
+        columns: Their names.
+        differences: See `draw_heads`.
+    """
+    largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    scale: dict[str, Any] = {"cmap": "RdBu", "vmin": -largest, "vmax": largest} if differences else {"cmap": "viridis"}
+    image = axes.imshow(values, aspect="auto", **scale)
+    axes.set_xticks(range(len(columns)), [str(column) for column in columns], fontsize=7)
+    axes.set_yticks(range(len(rows)), rows, fontsize=7)
+    figure.colorbar(image, ax=axes, fraction=0.05)
