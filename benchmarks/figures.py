@@ -170,10 +170,10 @@ class Tunings:
         return tunings.over_seeds(self.all).splitlines()
 
     def languages(self) -> list[str]:
-        """A line for each tuning and head: the mean over seeds in each language."""
+        """A line for each tuning and head: the mean over seeds in each language, see `tunings.shown`."""
         codes = [code for code in self.rows[0]["scores"] if code != "en"]
         lines = [
-            [tuning, self.name(tuning, head), *(f"{self.language(tuning, head, code):.1f}" for code in codes)]
+            [tuning, self.name(tuning, head), *(tunings.shown(self.of(tuning, head), [code]) for code in codes)]
             for tuning, head in self.heads()
         ]
         return tunings.table(["tuning", "head", *codes], lines).splitlines()

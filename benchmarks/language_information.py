@@ -21,13 +21,15 @@ SIZES = ("train", "dev", "test")
 
 
 def scores(task: str) -> dict[str, dict[str, float]]:
-    """By language: the baseline, the best layer alone and the best fusion, both picked on English dev.
+    """By language: the baseline, the best layer alone and the best fusion, both picked on English dev; and fine-tuning.
 
-    For tasks without a sweep: LoRA and the frozen encoder on the most labels of `small_data.py`.
+    For parsing, tunings alone; for texts LoRA and the frozen encoder on the most labels of `small_data.py`.
     """
     import figures
     from frozen_sweep_tables import best_dev
 
+    if task == "parse":
+        return fine_tuned(figures.Tunings(task, "parsing.jsonl"), ("full", "last"), ("features", "dlfa@7"))
     if task not in ("ner", "pos"):
         rows = [row for row in figures.rows("small-data.jsonl") if row["cell"]["task"] == task and "error" not in row]
         most = max(row["cell"]["size"] for row in rows)
@@ -40,12 +42,23 @@ def scores(task: str) -> dict[str, dict[str, float]]:
         }
     frozen = figures.Frozen(task)
     names = ("last", frozen.picked("layer *", range(12)), frozen.picked("norm layer D_*"))
-    return {
+    by_head = {
         name: {
             language: round(fmean(head["languages"][language][best_dev(head)] for head in frozen.by_name[name]), 4)
             for language in frozen.by_name[name][0]["languages"]
         }
         for name in names
+    }
+    return by_head | fine_tuned(figures.Tunings(task), ("full", "last"))
+
+
+def fine_tuned(tunings: Any, *rows: tuple[str, str]) -> dict[str, dict[str, float]]:
+    """By language: the means over seeds of some tunings and heads of `tunings.py`."""
+    return {
+        f"{tuning}, {head}": {
+            language: round(tunings.language(tuning, head, language), 4) for language in tunings.rows[0]["scores"]
+        }
+        for tuning, head in rows
     }
 
 

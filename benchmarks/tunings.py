@@ -282,24 +282,50 @@ def chosen(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def over_seeds(rows: list[dict[str, Any]]) -> str:
-    """Mean and standard deviation over seeds, and the difference to the last layer of the same seed."""
+    """Mean and standard deviation over seeds, and the difference to the last layer of the same seed.
+
+    For parsing with UAS, of the targets and English, where all rows of a line have it.
+    """
     groups: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
     rates: dict[tuple[str, str], str] = {}
     titles: dict[tuple[str, str], str] = {}
+    uas: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    with_uas = any(map(uas_of, rows))
     for row in chosen(rows):
         cell, scores = row["cell"], row["scores"]
         targets = fmean(score for language, score in scores.items() if language != "en")
         key = (cell["tuning"], cell["head"])
         groups.setdefault(key, {})[cell["options"]["seed"]] = targets, scores["en"]
         rates[key], titles[key] = rates_of(row), title_of(row)
+        if heads := uas_of(row):
+            others = [score for language, score in heads.items() if language != "en"]
+            uas.setdefault(key, []).append((fmean(others), heads["en"]))
     lines = []
     for (tuning, head), seeds in groups.items():
         base = groups.get((tuning, "last"), {})
         paired = [found[0] - base[seed][0] for seed, found in seeds.items() if seed in base and head != "last"]
         columns = [spread([found[i] for found in seeds.values()]) for i in (0, 1)]
+        beside = uas.get((tuning, head), [])
+        whole = len(beside) == len(seeds)
+        columns += [spread([found[i] for found in beside]) if whole else "" for i in (0, 1) if with_uas]
         difference = spread(paired, "+.2f") if paired else ""
         lines.append([tuning, titles[tuning, head], rates[tuning, head], str(len(seeds)), *columns, difference])
-    return table(["tuning", "head", "rates", "seeds", "targets", "English test", "against `last`"], lines)
+    header = ["tuning", "head", "rates", "seeds", "targets", "English test"]
+    header += ["targets, UAS", "English test, UAS"] if with_uas else []
+    return table([*header, "against `last`"], lines)
+
+
+def uas_of(row: dict[str, Any]) -> dict[str, float]:
+    """The UAS of each language of a row for parsing; nothing where it was not kept, or there is none."""
+    return dict(row.get("all_scores", {}).get("uas", {}))
+
+
+def shown(rows: list[dict[str, Any]], languages: Iterable[str]) -> str:
+    """The mean over rows and languages of the main score; for parsing UAS/LAS, where all rows have both."""
+    languages = list(languages)
+    found = [row["scores"][language] for row in rows for language in languages]
+    beside = [uas_of(row)[language] for row in rows if uas_of(row) for language in languages]
+    return f"{fmean(beside):.1f}/{fmean(found):.1f}" if len(beside) == len(found) else f"{fmean(found):.1f}"
 
 
 def title_of(row: dict[str, Any]) -> str:
@@ -329,15 +355,15 @@ def spread(values: list[float], form: str = ".1f") -> str:
 
 def cells_of(row: dict[str, Any], languages: list[str]) -> list[str]:
     """A line of the table."""
-    cell, scores = row["cell"], row.get("scores", {})
-    targets = [scores[language] for language in languages if language != "en"]
+    cell = row["cell"]
+    targets = [language for language in languages if language != "en"]
     return [
         cell["tuning"].partition(":")[0] if cell["tuning"].startswith("stack") else cell["tuning"],
         title_of(row),
         rates_of(row),
         str(cell["options"]["seed"]),
-        *([f"{sum(targets) / len(targets):.1f}"] if targets else []),
-        *(f"{scores[language]:.1f}" + ("*" if row["splits"][language] == "dev" else "") for language in languages),
+        *([shown([row], targets)] if targets else []),
+        *(shown([row], [language]) + ("*" if row["splits"][language] == "dev" else "") for language in languages),
         f"{row['dev']:.1f}",
         f"{row['trainable']:,}",
         f"{100 * row['trainable'] / row['parameters']:.2f} %",

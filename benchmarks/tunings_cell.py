@@ -7,6 +7,7 @@ The last line on stdout is a JSON object with what was measured.
 
 import argparse
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -21,7 +22,7 @@ import torch
 
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.ground.errors import DataError
-from dlfa_adapters.kinds import metrics_for
+from dlfa_adapters.kinds import scores_for
 from dlfa_adapters.learning import train
 from dlfa_adapters.learning.language.train import train_language
 from dlfa_adapters.predict.load import load_run
@@ -93,7 +94,9 @@ def run_cell(cell: dict[str, Any]) -> dict[str, Any]:
         }
         if splits:
             start = time.monotonic()
-            found["scores"], found["splits"] = target_scores(run, cell, splits), splits
+            found["all_scores"], found["splits"] = target_scores(run, cell, splits), splits
+            main = next(iter(found["all_scores"].values()))
+            found["scores"] = {language: score or 0.0 for language, score in main.items()}
             found["scoring_seconds"] = round(time.monotonic() - start, 1)
         return found
     finally:
@@ -121,9 +124,14 @@ def equal_in_another_process(run: Run, plan: Any, folder: Path) -> bool:
     return torch.equal(here, torch.load(folder / "logits.pt"))
 
 
-def target_scores(run: Run, cell: dict[str, Any], splits: dict[str, str]) -> dict[str, float]:
-    """The main score of each language in percent, on the split that `split_of` found for it."""
-    scores: dict[str, float] = {}
+def target_scores(run: Run, cell: dict[str, Any], splits: dict[str, str]) -> dict[str, dict[str, float | None]]:
+    """Every score of each language in percent, on the split that `split_of` found for it; None where it is not defined.
+
+    Returns:
+        Name of a score, the main one first -> language -> score. For parsing that is LAS and UAS, with all words and
+        without PUNCT and SYM, and LAS with subtypes where some labels have them.
+    """
+    found: dict[str, dict[str, float]] = {}
     adapters = Path(cell["language_adapters"]) if cell["tuning"].startswith("stack:") else None
     for split in sorted(set(splits.values())):
         languages = [language for language, found in splits.items() if found == split]
@@ -131,13 +139,18 @@ def target_scores(run: Run, cell: dict[str, Any], splits: dict[str, str]) -> dic
         predictions = predict_run(
             run, cell["data"], split=split, languages=languages, limit=cell.get("limit"), language_adapters=own
         )
-        metric = metrics_for(predictions.task)[0]
-        for found in predictions.languages:
-            result = metric.compute(
-                predictions=found.predicted, references=found.gold, labels=list(predictions.task.labels)
-            )
-            scores[found.language] = round(100 * (result[metric.main_score] or 0.0), 2)
-    return {language: scores[language] for language in splits}
+        metrics = scores_for(predictions.task)
+        for each in predictions.languages:
+            found[each.language] = {
+                metric.name: 100 * float(metric.score(metric.counts(each.predicted, each.gold).sum(axis=0)))
+                for metric in metrics
+            }
+    names = next(iter(found.values()))
+    return {name: {language: _rounded(found[language][name]) for language in splits} for name in names}
+
+
+def _rounded(score: float) -> float | None:
+    return None if math.isnan(score) else round(score, 2)
 
 
 def split_of(data: str, task: str, languages: Sequence[str]) -> dict[str, str]:
