@@ -145,8 +145,10 @@ def test_the_real_thing(offline_cache, tmp_path):
     shown = demo_figures(Path(__file__).parents[2] / "README.md")
     found = {**data["scores"], "mean": data["mean"], "dev": data["dev"], "rate": data["rates"]}
     assert set(shown) == set(found)
-    far = {(row, k) for row, values in shown.items() for k, value in values.items() if abs(found[row][k] - value) > 3}
-    assert not far, "README shows other figures"  # with another number of threads a few of them change
+    apart = {(row, k): abs(found[row][k] - value) for row, values in shown.items() for k, value in values.items()}
+    summaries = {cell: gap for cell, gap in apart.items() if cell[0] in ("mean", "dev") and gap > 3}
+    assert not summaries, "README shows other means"  # they differ by up to 2.1 between AVX2 and AVX-512
+    assert sum(gap > 5 for gap in apart.values()) < len(apart) / 20, "README shows other figures"
     asked = run_cli("predict", tmp_path / "run", "Ольга Климова прилетела из Казани .", "--json", env=environment)
     assert asked.returncode == 0, asked.stderr
     (row,) = json.loads(asked.stdout)
