@@ -41,7 +41,7 @@ def test_t5_whose_heads_are_not_a_share_of_the_width():
 
 @pytest.mark.parametrize("name", TOLD_APART)
 def test_what_goes_into_the_output_projection_is_of_one_head_each(name, tiny_model, batch):
-    """With the value rows of a head (and its bias) at zero, its values there are zero, and those of others as before."""
+    """With the value rows of a head (and its bias) at zero, its values there are zero, those of others as before."""
     model = tiny_model(name)
     attention = attention_of(model)[0]
     value = attention.projections[2]
