@@ -59,6 +59,7 @@ class MaskedLMHead(PredictionHead):
             "activation_function": activation_function,
             "layer_norm_eps": layer_norm_eps,
         }
+        self.indices = (model.config.num_hidden_layers,)  # the layers that it reads
         embeddings = model.get_input_embeddings()
         pieces, width = embeddings.weight.shape
         self._embeddings = (embeddings,)  # in a tuple, so that it is no module of the head and not saved with it

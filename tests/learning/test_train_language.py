@@ -15,7 +15,8 @@ from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
 from dlfa_adapters.heads.language import RECORD
 from dlfa_adapters.learning import resume_language, train_language
-from dlfa_adapters.learning.language.text import MaskedDraws, Masking, hold_out, mask_text, read_paragraphs
+from dlfa_adapters.learning.language.masking import MaskedDraws, Masking
+from dlfa_adapters.learning.language.text import hold_out, mask_text, read_paragraphs
 from dlfa_adapters.runs.lifecycle import work_folder
 
 WORDS = "anna bob met in rome new york is far the bank of and acme".split()

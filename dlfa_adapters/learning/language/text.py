@@ -2,22 +2,23 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset
 
 from dlfa_adapters.data.backend import Specials, check_fast, pieces_of, plain_backend, special_tokens
-from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.data.readers import Sentence, read_file
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.kinds.encoded import Row, collate_rows
+from dlfa_adapters.learning.language.masking import MaskedDraws, Masking
+
+Text = TypeVar("Text", bound=Hashable)
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 500
 LEAST = 20  # different paragraphs; fewer cannot be divided into some to learn from and some to measure on
@@ -142,13 +143,13 @@ def mask_paragraphs(
         "rows": len(train),
         "pieces": sum(map(len, train)),
         "dropped": {"row_without_known_piece": unknown} if unknown else {},
-        "fingerprint": _fingerprint(paragraphs),
+        "fingerprint": fingerprint_of(paragraphs),
     }
     fixed = [masking(row, np.random.default_rng((seed, 0, i))) for i, row in enumerate(measured)]
     return MaskedText(MaskedDraws(train, masking, count, seed), fixed, about)
 
 
-def hold_out(paragraphs: Sequence[str], seed: int) -> tuple[list[str], list[str]]:
+def hold_out(paragraphs: Sequence[Text], seed: int) -> tuple[list[Text], list[Text]]:
     """Choose paragraphs to measure on; no copy of them stays among the others.
 
     Returns:
@@ -180,70 +181,8 @@ def _rows(backend: Any, paragraphs: Iterable[str], specials: Specials, max_lengt
         yield np.array(row)
 
 
-class Masking:
-    """Hides 15 % of a row's pieces, at least one: 80 % become the mask, 10 % any piece, 10 % stay (Devlin et al. 2019).
-
-    Special tokens and pieces that the tokenizer does not know are never hidden.
-
-    Args:
-        tokenizer: A tokenizer with a mask token.
-    """
-
-    SHARE = 0.15
-
-    def __init__(self, tokenizer: Any) -> None:
-        self.mask = tokenizer.mask_token_id
-        self.is_special = np.zeros(len(tokenizer), dtype=bool)
-        self.is_special[tokenizer.all_special_ids] = True
-        self.ordinary = np.flatnonzero(~self.is_special)
-
-    def has_candidates(self, ids: np.ndarray) -> bool:
-        """Whether there is a piece that can be hidden."""
-        return not self.is_special[ids].all()
-
-    def __call__(self, ids: np.ndarray, random: np.random.Generator) -> Row:
-        """A row with some pieces hidden, and these as its labels."""
-        candidates = np.flatnonzero(~self.is_special[ids])
-        hidden = random.permutation(candidates)[: max(1, round(self.SHARE * len(candidates)))]
-        labels = np.full(len(ids), IGNORED)
-        labels[hidden] = ids[hidden]
-        fate = random.random(len(hidden))
-        shown = ids.copy()
-        shown[hidden[fate < 0.8]] = self.mask
-        changed = hidden[fate >= 0.9]
-        shown[changed] = random.choice(self.ordinary, len(changed))
-        return Row(shown.tolist(), None, labels.tolist())
-
-
-class MaskedDraws(Dataset[Row]):
-    """A fixed number of rows, each with a mask of its own: all rows in a new order, again and again.
-
-    Row and mask of a draw depend on the seed and its number alone, so that a resumed training, or one in several
-    processes or with smaller batches at once, sees the same.
-
-    Args:
-        rows: Pieces of each row.
-        mask: What hides some of them.
-        count: How many draws.
-        seed: Of order and masks.
-    """
-
-    def __init__(
-        self, rows: list[np.ndarray], mask: Callable[[np.ndarray, np.random.Generator], Row], count: int, seed: int
-    ) -> None:
-        self.source, self.mask, self.seed = rows, mask, seed
-        order = np.random.default_rng((seed, 3))
-        rounds = [order.permutation(len(rows)) for _ in range(-(-count // len(rows)))]
-        self.order = np.concatenate(rounds)[:count]
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    def __getitem__(self, draw: int) -> Row:
-        return self.mask(self.source[self.order[draw]], np.random.default_rng((self.seed, 1, draw)))
-
-
-def _fingerprint(paragraphs: Iterable[str]) -> str:
+def fingerprint_of(paragraphs: Iterable[str]) -> str:
+    """A hash of some text."""
     digest = hashlib.sha256()
     for text in paragraphs:
         digest.update(text.encode("utf-8", "surrogatepass") + b"\n")

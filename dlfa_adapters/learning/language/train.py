@@ -1,24 +1,16 @@
 """`train_language`: plain text in, a language adapter out. `dlfa train-language` is the same on the command line."""
 
 import logging
-import math
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import torch
-from torch.utils.data import SequentialSampler
-from transformers import TrainerState, set_seed
+from transformers import set_seed
 
-from dlfa_adapters.data.batching import IGNORED
-from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.environment import Progress, is_main, wait_for_everyone
 from dlfa_adapters.heads.decoder import pretrained_decoder, save_decoder
 from dlfa_adapters.heads.language import RECORD, read_record
-from dlfa_adapters.kinds.encoded import Row, collate_rows
-from dlfa_adapters.learning.arguments import training_arguments
 from dlfa_adapters.learning.finish import machine
 from dlfa_adapters.learning.language import (
     LanguagePlan,
@@ -27,9 +19,9 @@ from dlfa_adapters.learning.language import (
     check_length,
     language_settings,
 )
-from dlfa_adapters.learning.language.text import MaskedText, mask_text
-from dlfa_adapters.learning.safeguards import check_weights, last_checkpoint
-from dlfa_adapters.learning.trainer import ModularTrainer
+from dlfa_adapters.learning.language.loop import LanguageTrainer, learn_masked, perplexity
+from dlfa_adapters.learning.language.text import mask_text
+from dlfa_adapters.learning.safeguards import check_weights
 from dlfa_adapters.runs.lifecycle import Training, request_left
 from dlfa_adapters.tuning import parameter_report, trainable_share
 from dlfa_adapters.tuning.bottleneck import LanguageTuning
@@ -37,8 +29,6 @@ from dlfa_adapters.tuning.bottleneck import LanguageTuning
 logger = logging.getLogger(__name__)
 
 _DECODER = "masked_lm"
-_MAX_TOKENS = 4096
-"""Positions in a batch when perplexity is measured, padding included."""
 
 
 def train_language(
@@ -123,7 +113,14 @@ def train_language(
         else:
             for line in plan.lines():
                 logger.info(line)
-        measured, seconds = _learn(plan, masked, training, report)
+        pad, held_out = plan.encoder.tokenizer.pad_token_id, masked.held_out
+
+        def measure(model: Any, on_progress: Callable[[int], None]) -> float:
+            return perplexity(model, held_out, pad, on_progress)
+
+        measured, seconds = learn_masked(
+            LanguageTrainer, plan.encoder, settings, masked, training, report, measure, len(held_out)
+        )
         check_weights(plan.encoder.model)
         if is_main():
             _write(training, plan, described, measured, seconds)
@@ -146,72 +143,6 @@ def resume_language(
     if request is None:
         return _read(out)
     return train_language(**request, out=out, resume=True, on_start=on_start, progress=progress)
-
-
-class LanguageTrainer(ModularTrainer):
-    """Trains adapter and decoder on rows in the order in which they are drawn."""
-
-    def _get_train_sampler(self: Any, train_dataset: Any = None) -> Any:
-        return SequentialSampler(train_dataset or self.train_dataset)
-
-    def bare_model(self: Any) -> Any:
-        """The model without what several processes put around it, and mixed precision onto it: a forward of its own."""
-        self.model.__dict__.pop("forward", None)
-        return self.model
-
-
-@torch.no_grad()
-def perplexity(model: Any, rows: Sequence[Row], pad_token_id: int | None, on_progress: Callable[[int], None]) -> float:
-    """The exponential of the mean loss over all hidden pieces, each counted once.
-
-    Args:
-        model: A model with an active `MaskedLMHead`; in eval mode afterwards.
-        rows: Rows with hidden pieces.
-        pad_token_id: The tokenizer's.
-        on_progress: Called with the number of rows that were just done.
-    """
-    model.eval()
-    loss, count = 0.0, 0
-    for batch in token_budget_batches([len(row.input_ids) for row in rows], _MAX_TOKENS):
-        padded = collate_rows([rows[i] for i in batch], pad_token_id)
-        inputs = {name: tensor.to(model.device) for name, tensor in padded.items()}
-        hidden = int((inputs["labels"] != IGNORED).sum())
-        loss, count = loss + float(model(**inputs, return_dict=True).loss) * hidden, count + hidden
-        on_progress(len(batch))
-    return math.exp(loss / count)
-
-
-def _learn(
-    plan: LanguagePlan, text: MaskedText, training: Training, report: Progress
-) -> tuple[dict[str, float], float]:
-    """Train, from the last complete checkpoint where there is one; perplexity before and after, and the seconds."""
-    settings, model, pad = plan.settings, plan.encoder.model, plan.encoder.tokenizer.pad_token_id
-    args = training_arguments(  # which connects the processes
-        settings, training.folder, has_dev=False, find_unused=False, compile_model=settings.machine.compile
-    )
-    checkpoint = last_checkpoint(training.folder, training.before is not None)
-    done = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")).global_step if checkpoint else 0
-    began, measured, rows = time.monotonic(), {}, len(text.held_out)
-    trainer = LanguageTrainer(
-        model,
-        args,
-        settings=settings,
-        pad_token_id=pad,
-        train=cast(Any, text),
-        dev=None,
-        on_step=lambda number: report("Training", 1, settings.steps.max_steps),
-    )
-
-    def measure(when: str) -> None:
-        if is_main():
-            stage = f"Perplexity {when}"
-            measured[when] = perplexity(trainer.bare_model(), text.held_out, pad, lambda n: report(stage, n, rows))
-
-    measure("before")
-    report("Training", done, settings.steps.max_steps)
-    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    measure("after")
-    return measured, round(time.monotonic() - began, 1)
 
 
 def _write(

@@ -23,8 +23,9 @@ from transformers import (
 from dlfa_adapters.ground.environment import Progress, device_name
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning.finish import machine
-from dlfa_adapters.learning.language.text import MaskedDraws, mask_paragraphs
-from dlfa_adapters.learning.language.train import perplexity
+from dlfa_adapters.learning.language.loop import perplexity
+from dlfa_adapters.learning.language.masking import MaskedDraws
+from dlfa_adapters.learning.language.text import mask_paragraphs
 from dlfa_adapters.learning.pretrain import Pretrained, Shape, check_pretraining, read_sentences, write_encoder
 from dlfa_adapters.learning.pretrain.vocabulary import PIECES, tokenizer_for
 from dlfa_adapters.learning.safeguards import check_weights

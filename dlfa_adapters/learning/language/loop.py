@@ -1,0 +1,121 @@
+"""Masked language modelling with Trainer: rows in the order in which they are drawn, perplexity before and after."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
+
+import torch
+from torch.utils.data import SequentialSampler
+from transformers import TrainerState
+
+from dlfa_adapters.data.batching import IGNORED
+from dlfa_adapters.data.budget import token_budget_batches
+from dlfa_adapters.encoders import Encoder
+from dlfa_adapters.ground.environment import Progress, is_main
+from dlfa_adapters.kinds.encoded import Row, collate_rows
+from dlfa_adapters.learning.arguments import training_arguments
+from dlfa_adapters.learning.safeguards import last_checkpoint
+from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.learning.trainer import FullTrainer, ModularTrainer
+from dlfa_adapters.runs.lifecycle import Training
+
+Measured = TypeVar("Measured")
+
+_MAX_TOKENS = 4096
+"""Positions in a batch when perplexity is measured, padding included."""
+
+
+class MaskedMixin:
+    """Rows in the order in which they are drawn; no dev data."""
+
+    def _get_train_sampler(self: Any, train_dataset: Any = None) -> Any:
+        return SequentialSampler(train_dataset or self.train_dataset)
+
+    def bare_model(self: Any) -> Any:
+        """The model without what several processes put around it, and mixed precision onto it: a forward of its own."""
+        self.model.__dict__.pop("forward", None)
+        return self.model
+
+
+class LanguageTrainer(MaskedMixin, ModularTrainer):
+    """Trains adapter and decoder."""
+
+
+class EncoderTrainer(MaskedMixin, FullTrainer):
+    """Trains the encoder's own weights and the decoder."""
+
+
+@torch.no_grad()
+def perplexity(model: Any, rows: Sequence[Row], pad_token_id: int | None, on_progress: Callable[[int], None]) -> float:
+    """The exponential of the mean loss over all hidden pieces, each counted once.
+
+    Args:
+        model: A model with an active `MaskedLMHead`; in eval mode afterwards.
+        rows: Rows with hidden pieces.
+        pad_token_id: The tokenizer's.
+        on_progress: Called with the number of rows that were just done.
+    """
+    model.eval()
+    loss, count = 0.0, 0
+    for batch in token_budget_batches([len(row.input_ids) for row in rows], _MAX_TOKENS):
+        padded = collate_rows([rows[i] for i in batch], pad_token_id)
+        inputs = {name: tensor.to(model.device) for name, tensor in padded.items()}
+        hidden = int((inputs["labels"] != IGNORED).sum())
+        loss, count = loss + float(model(**inputs, return_dict=True).loss) * hidden, count + hidden
+        on_progress(len(batch))
+    return math.exp(loss / count)
+
+
+def learn_masked(
+    make: type[Any],
+    encoder: Encoder,
+    settings: Settings,
+    text: Any,
+    training: Training,
+    report: Progress,
+    measure: Callable[[Any, Callable[[int], None]], Measured],
+    rows: int,
+) -> tuple[dict[str, Measured], float]:
+    """Train, from the last complete checkpoint where there is one; what is measured before and after, and the seconds.
+
+    Args:
+        make: `LanguageTrainer` or `EncoderTrainer`.
+        encoder: The encoder, with the decoder on it.
+        settings: Resolved ones.
+        text: What is learnt from: `rows`, and a `collator`.
+        training: Of which folder.
+        report: Called after each step.
+        measure: Called with the model, in the main process, and with what it calls with rows that were just done.
+        rows: How many of those there are in all.
+
+    Returns:
+        What it measured `before` and `after`; nothing in other processes.
+    """
+    model, pad = encoder.model, encoder.tokenizer.pad_token_id
+    args = training_arguments(  # which connects the processes
+        settings, training.folder, has_dev=False, find_unused=False, compile_model=settings.machine.compile
+    )
+    checkpoint = last_checkpoint(training.folder, training.before is not None)
+    done = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")).global_step if checkpoint else 0
+    began, measured = time.monotonic(), dict[str, Measured]()
+    trainer = make(
+        model,
+        args,
+        settings=settings,
+        pad_token_id=pad,
+        train=cast(Any, text),
+        dev=None,
+        on_step=lambda number: report("Training", 1, settings.steps.max_steps),
+    )
+
+    def now(when: str) -> None:
+        if is_main():
+            stage = f"Perplexity {when}"
+            measured[when] = measure(trainer.bare_model(), lambda n: report(stage, n, rows))
+
+    now("before")
+    report("Training", done, settings.steps.max_steps)
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    now("after")
+    return measured, round(time.monotonic() - began, 1)
