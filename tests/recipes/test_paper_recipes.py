@@ -1,10 +1,13 @@
 """The tables of the paper, two epochs on a tiny encoder: every head has its line, and finished work is not repeated."""
 
 import re
+import shutil
 from itertools import dropwhile, takewhile
 from types import SimpleNamespace
 
 import pytest
+
+from dlfa_adapters.predict.shift import ALPHAS
 
 DEEP = SimpleNamespace(config=SimpleNamespace(num_hidden_layers=12))
 
@@ -102,3 +105,32 @@ def test_table_6_has_last_layers_and_fused_states(table, tmp_path):
     )
     again = table("table6_cosine", "--parallel", text, "--tasks", "pawsx", "--max-steps", 2, tuning="lora")
     assert again[1:] == lines  # from the runs that are there
+
+
+def test_table_4_of_langinfo_shifts_with_labels_and_without(recipe, data, tiny_folder, tmp_path, capsys):
+    shutil.copytree(data / "xtreme" / "xnli", tmp_path / "xnli")
+    for language in ("de", "sw"):
+        shutil.copy(tmp_path / "xnli" / f"test-{language}.tsv", tmp_path / "xnli" / f"dev-{language}.tsv")
+    options = ["--data", tmp_path / "xnli", "--model", tiny_folder, "--languages", "en", "sw", "de", "--layer", 1]
+    call = [*map(str, [*options, "--epochs", 1, "--center", "--out", tmp_path / "out"])]
+    recipe("paper/langinfo_table4").main(call)
+    header, _, *lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert header == "| system | en | sw | de | mean w/o en |"
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    assert [row[0] for row in rows] == [
+        "all layers", "layers above 1", "layers above 1, centred",
+        "layers above 1, shift, alpha dev", "its alphas", "layers above 1, shift, alpha text", "its alphas",
+    ]  # fmt: skip
+    for name, *scores in (row for row in rows if row[0] != "its alphas"):
+        en, *targets, mean = map(float, scores)
+        assert mean == pytest.approx(sum(targets) / 2, abs=0.01), name
+        assert en == float(rows[1][1]) or "shift" not in name  # English stays as it is
+    for _, of_english, *picked, of_mean in (row for row in rows if row[0] == "its alphas"):
+        assert (of_english, of_mean) == ("", "")
+        assert {float(alpha) for alpha in picked} <= {*ALPHAS}
+    trained = {path: path.stat().st_mtime_ns for path in tmp_path.glob("out/*/run.json")}
+    assert len(trained) == 3
+    recipe("paper/langinfo_table4").main(["--alpha", "0", *call])
+    again = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| layers above 1")]
+    assert again[0].split("|")[2:] == again[-1].split("|")[2:]  # a shift by nothing
+    assert {path: path.stat().st_mtime_ns for path in trained} == trained
