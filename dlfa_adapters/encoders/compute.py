@@ -32,6 +32,7 @@ def compute_states(
     layers: Sequence[int] | None = None,
     changes: Sequence[Change] = (),
     exact: bool = False,
+    kept: Sequence[Sequence[int]] | None = None,
     max_tokens: int | None = None,
     cache_on: str | torch.device = "cpu",
     allocate: Allocate | None = None,
@@ -48,6 +49,7 @@ def compute_states(
         layers: Which states; default: all, 0..L.
         changes: See `states_of`.
         exact: Cache them in float32, for an encoder of which a part goes on learning from them.
+        kept: Of each window, the tokens whose states are kept, in the order in which they are; default: all.
         max_tokens: Positions in a batch, padding included; default: by the size of the states.
         cache_on: Device for the states: width * 2 bytes a token and layer, width * 4 if they are exact.
         allocate: Makes the tensor for the states, e.g. in a file; `cache_on` is then not looked at.
@@ -61,11 +63,10 @@ def compute_states(
     """
     config = model.base_model.config
     chosen = tuple(range(config.num_hidden_layers + 1) if layers is None else sorted(set(layers)))
-    offsets = [0, *accumulate(len(window.input_ids) for window in windows)]
+    lengths = [len(window.input_ids) for window in windows]
+    offsets = [0, *accumulate(lengths if kept is None else map(len, kept))]
     shape = (offsets[-1], len(chosen), config.hidden_size)
-    batches = token_budget_batches(
-        [len(window.input_ids) for window in windows], max_tokens or tokens_at_once(model, config)
-    )
+    batches = token_budget_batches(lengths, max_tokens or tokens_at_once(model, config))
     allocate = allocate or (lambda shape, dtype: torch.empty(shape, dtype=dtype, device=cache_on))
     done = 0
     for dtype in (torch.float32,) if exact else (torch.float16, torch.bfloat16):
@@ -74,9 +75,9 @@ def compute_states(
             states = states_of(model, [windows[i] for i in batch], pad_token_id, chosen, changes).to(dtype)
             if not states.isfinite().all():
                 break
-            parts = states.to(tokens.device).split([offsets[i + 1] - offsets[i] for i in batch])
+            parts = states.to(tokens.device).split([lengths[i] for i in batch])
             for index, rows in zip(batch, parts, strict=True):
-                tokens[offsets[index] : offsets[index + 1]] = rows
+                tokens[offsets[index] : offsets[index + 1]] = rows if kept is None else rows[list(kept[index])]
             if on_progress is not None and number >= done:
                 done = number + 1
                 on_progress(len(batch))

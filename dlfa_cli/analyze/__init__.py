@@ -3,6 +3,7 @@
 import typer
 
 from dlfa_cli.analyze.cosine import cosine
+from dlfa_cli.analyze.head_probing import head_probing
 from dlfa_cli.analyze.head_updates import head_updates
 from dlfa_cli.analyze.language_id import language_id
 from dlfa_cli.analyze.means import means
@@ -20,5 +21,5 @@ def _group() -> None:
     """Look inside an encoder or a run. Example: `dlfa analyze cosine runs/ner-demo --parallel en-sw.tsv`."""
 
 
-for _command in (cosine, head_updates, language_id, means, overlap, sentences, translate, words):
+for _command in (cosine, head_probing, head_updates, language_id, means, overlap, sentences, translate, words):
     analyze_app.command(cls=Command)(_command)

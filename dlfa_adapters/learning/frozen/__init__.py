@@ -7,7 +7,8 @@ from dlfa_adapters.learning.frozen.head import HeadSpec, Rate, TrainedHead
 from dlfa_adapters.learning.frozen.learn import Halving, Linear, RateTrial, learn_on_states, with_states
 from dlfa_adapters.learning.frozen.module import FusionClassifier
 from dlfa_adapters.learning.frozen.plateau import Plateau
-from dlfa_adapters.learning.frozen.side_by_side import predict_heads, train_heads
+from dlfa_adapters.learning.frozen.side_by_side import predict_heads, predict_ids, train_heads
+from dlfa_adapters.learning.frozen.units import unit_states
 
 __all__ = [
     "FusionClassifier",
@@ -27,6 +28,8 @@ __all__ = [
     "encode_tagged",
     "learn_on_states",
     "predict_heads",
+    "predict_ids",
     "train_heads",
+    "unit_states",
     "with_states",
 ]

@@ -181,8 +181,8 @@ def _after_epoch(
                 trained[member].watched.setdefault(name, []).append(by_member[member])
 
 
-def predict_heads(heads: Sequence[TrainedHead], data: TaggedStates, labels: Sequence[str]) -> list[list[list[str]]]:
-    """The tags that each head gives.
+def predict_ids(heads: Sequence[TrainedHead], data: TaggedStates, labels: Sequence[str]) -> Tensor:
+    """The label ids that each head gives.
 
     Args:
         heads: Trained heads.
@@ -190,7 +190,7 @@ def predict_heads(heads: Sequence[TrainedHead], data: TaggedStates, labels: Sequ
         labels: Label names by id.
 
     Returns:
-        Predicted tags, for each head, sentence and word, in the order given.
+        For each head, and each word of all sentences in the order given, (heads, words).
     """
     states, width = data.states, data.states.width
     modules = []
@@ -199,5 +199,10 @@ def predict_heads(heads: Sequence[TrainedHead], data: TaggedStates, labels: Sequ
         module.load_state_dict(head.state_dict)
         modules.append((head.spec, module.to(states.device)))
     stacks = make_stacks(modules, states.num_layers, states.layers, tokens=tokens_at_once(states.device))
-    predicted = WordJudge(data, labels, None).predict(stacks)
-    return [data.by_sentence([labels[i] for i in ids]) for ids in predicted.tolist()]
+    return WordJudge(data, labels, None).predict(stacks)
+
+
+def predict_heads(heads: Sequence[TrainedHead], data: TaggedStates, labels: Sequence[str]) -> list[list[list[str]]]:
+    """The tags that each head gives: see `predict_ids`; for each head, sentence and word."""
+    ids = predict_ids(heads, data, labels)
+    return [data.by_sentence([labels[i] for i in of_head]) for of_head in ids.tolist()]

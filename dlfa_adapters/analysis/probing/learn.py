@@ -1,0 +1,141 @@
+"""Probes: a linear classifier a state, all of a model side by side on states that are computed once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dlfa_adapters.analysis.probing.data import ProbeData
+from dlfa_adapters.analysis.probing.options import ProbeOptions
+from dlfa_adapters.ground.environment import Progress
+from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.learning.frozen import (
+    HeadSpec,
+    Linear,
+    Rate,
+    TaggedStates,
+    TrainedHead,
+    learn_on_states,
+    predict_ids,
+    unit_states,
+)
+
+_WEIGHT_DECAY = 0.01
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Probes of some states of a model for a task.
+
+    Attributes:
+        heads: The trained classifiers, one a state, in the order of the states; each at the rate that dev chose.
+        predicted: The label ids that they give to what is scored, (states, words or texts).
+        scored: What that is.
+        labels: Label names by id.
+    """
+
+    heads: list[TrainedHead]
+    predicted: Tensor
+    scored: TaggedStates
+    labels: tuple[str, ...]
+
+    @property
+    def dev(self) -> list[float]:
+        """The task's metric on dev, in percent."""
+        return [head.dev_score for head in self.heads]
+
+    def scores(self, data: ProbeData, score: str, language: str | None = None) -> np.ndarray:
+        """The score of each probe in percent, over all languages put together.
+
+        Args:
+            data: The data that it was learned on.
+            score: A name of `options.SCORES`.
+            language: Of the items in this language alone.
+
+        Returns:
+            (states,).
+        """
+        chosen = [language in (None, other) for other in data.languages]
+        tags = [each for each, wanted in zip(self.scored.tags, chosen, strict=True) if wanted]
+        words = torch.tensor(
+            [wanted for each, wanted in zip(self.scored.tags, chosen, strict=True) for _ in each], dtype=torch.bool
+        )
+        predicted = self.predicted[:, words.to(self.predicted.device)]
+        if score == "metric":
+            return np.array(kind_of_task(data.task).scorer()(tags, self.labels)(predicted))
+        return macro_f1_of(predicted, [tag for each in tags for tag in each], self.labels)
+
+
+def macro_f1_of(predicted: Tensor, gold: Sequence[str], labels: Sequence[str]) -> np.ndarray:
+    """Macro-F1 of many classifiers at once: the mean of F1 over the labels that are in gold or predicted.
+
+    Args:
+        predicted: Label ids, (classifiers, units).
+        gold: The right labels; one that is none of `labels` is a label that is never predicted.
+        labels: Label names by id.
+
+    Returns:
+        In percent, (classifiers,).
+    """
+    ids = {label: number for number, label in enumerate(labels)}
+    right = torch.tensor([ids.setdefault(label, len(ids)) for label in gold], device=predicted.device)
+    counts = torch.stack(
+        [torch.bincount(right * len(ids) + each, minlength=len(ids) ** 2) for each in predicted]
+    ).view(-1, len(ids), len(ids)).double()  # fmt: skip
+    hits, total = counts.diagonal(dim1=1, dim2=2), counts.sum(1) + counts.sum(2)
+    f1 = 2 * hits / total.clamp(min=1)
+    values: np.ndarray = (100 * f1.sum(1) / (total > 0).sum(1).clamp(min=1)).cpu().numpy()
+    return values
+
+
+def learn_probes(
+    model: Any,
+    tokenizer: Any,
+    data: ProbeData,
+    options: ProbeOptions,
+    layers: Sequence[int] | None = None,
+    progress: Progress = lambda stage, done, total: None,
+    name: str = "",
+) -> Probes:
+    """Compute the states of all data once, and train a probe on each kind of state, all at once.
+
+    Args:
+        model: An encoder in eval mode, or `HeadStates` of one.
+        tokenizer: Its fast tokenizer.
+        data: The data.
+        options: How probes learn.
+        layers: Which states; default: all.
+        progress: Called with a stage, how much of it was just done, and how much there is.
+        name: What the model is called on the screen.
+
+    Raises:
+        RunError: If the model gives states that are not finite numbers.
+    """
+    parts = {"train": data.train, "dev": data.dev, **({"test": data.test} if data.test else {})}
+    examples = {part: data.examples(items, tokenizer) for part, items in parts.items()}
+    stage, total = f"Hidden states ({name})", sum(len(each.rows) for each in examples.values())
+    states = {
+        part: unit_states(
+            model, each, tokenizer.pad_token_id, layers, lambda done: progress(stage, done, total)
+        )
+        for part, each in examples.items()
+    }  # fmt: skip
+    specs = [
+        HeadSpec.of(str(state), options.seed, fusion="layer", fuse_layer=(state,))
+        for state in states["train"].states.layers
+    ]
+    trials = learn_on_states(
+        specs,
+        states["train"],
+        states["dev"],
+        data.task,
+        Linear(options.epochs, batch_size=options.batch_size),
+        rates=[[Rate(rate, _WEIGHT_DECAY) for rate in options.learning_rates]] * len(specs),
+        seed=options.seed,
+        on_progress=lambda done, steps: progress(f"Probes ({name})", done, steps),
+    )
+    heads, scored = [trial.head for trial in trials], states["test" if data.test else "dev"]
+    return Probes(heads, predict_ids(heads, scored, data.task.labels), scored, tuple(data.task.labels))

@@ -1,0 +1,51 @@
+"""How probes learn and are scored; looked at before anything is loaded."""
+
+from dataclasses import dataclass
+
+from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.learning.ranges import check_ranges
+
+SCORES = {
+    "macro-f1": "F1 of each label, O included, as the mean over labels that are in gold or predicted",
+    "metric": "the task's own metric",
+}
+"""What probes are scored by. The paper has F1-macro for every task."""
+
+LEARNING_RATES, EPOCHS = (1e-2, 1e-1), 5
+"""Rates that suit states of every size; and the paper's epochs for its fine-tuning."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeOptions:
+    """Options of probes.
+
+    Attributes:
+        learning_rates: First rates of AdamW, which fall linearly to zero; of several, each probe takes the one that is
+            best for it on dev.
+        epochs: Passes over the training data; the best one on dev counts.
+        batch_size: Sentences or texts in a step.
+        seed: Of the first weights and the order of the batches.
+        score: A name of `SCORES`. Epochs and rates are chosen by the task's metric on dev, whichever it is.
+        resamples: Bootstrap resamples, where there are intervals.
+
+    Raises:
+        ConfigError: If a value cannot work.
+    """
+
+    learning_rates: tuple[float, ...] = LEARNING_RATES
+    epochs: int = EPOCHS
+    batch_size: int = 32
+    seed: int = 0
+    score: str = "macro-f1"
+    resamples: int = 1000
+
+    def __post_init__(self) -> None:
+        if self.score not in SCORES:
+            raise ConfigError(f"score must be one of {', '.join(SCORES)}; got {self.score!r}.")
+        if not self.learning_rates:
+            raise ConfigError("expected a learning rate or several, got none; type 1e-2.")
+        for rate in self.learning_rates:
+            check_ranges({"learning_rate": rate})
+        check_ranges({"epochs": self.epochs, "batch_size": self.batch_size, "seed": self.seed})
+        if self.resamples < 1:
+            raise ConfigError(f"expected at least one resample, got {self.resamples}; type resamples=1000.")
