@@ -46,7 +46,7 @@ def copy_recipe(
 
 
 def recipes() -> dict[str, Path]:
-    """Name -> file of every recipe: the tasks, which share one; `paper/...`, tables of papers; others."""
+    """Name -> file of every recipe: the tasks, which share one; `paper/...`, tables and figures of papers; others."""
     folder = recipes_folder()
     others = [path for path in sorted(folder.glob("[!_]*.py")) if path.name != TASKS]
     scripts = [*sorted(folder.glob("*/[!_]*.py")), *others]
