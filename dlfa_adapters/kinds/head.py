@@ -29,6 +29,8 @@ class KindOfHead(KindOfData):
         head_types: The heads that such tasks are learned with, the usual one first.
         own_heads: Those of them that adapters does not have, with the dataclass of their options; see `make_head`.
         head_options: Options of the usual head, in a training.
+        rates_on_states: Learning rates that are tried for the usual head on frozen states; () for those of linear
+            classifiers.
         options: Dataclass of options that say how a model of this kind reads; None for none.
         head_inputs: What heads read besides the encoder's inputs and labels.
         plain_heads: Those of them that a plain model can do, with what Transformers calls the problem, or None.
@@ -45,6 +47,7 @@ class KindOfHead(KindOfData):
     head_types: ClassVar[tuple[str, ...]]
     own_heads: ClassVar[Mapping[str, type]] = {}
     head_options: ClassVar[Mapping[str, Any]] = {}
+    rates_on_states: ClassVar[tuple[float, ...]] = ()
     options: ClassVar[type | None] = None
     head_inputs: ClassVar[tuple[str, ...]] = ()
     plain_heads: ClassVar[Mapping[str, str | None]] = {}

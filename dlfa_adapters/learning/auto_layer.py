@@ -122,6 +122,7 @@ def _by_dev(
     task, model = data["dev"].task, encoder.model
     specs = [spec_of(settings, f"D_{layer}", (layer,)) for layer in layers]
     needed, device = all_layers(specs, model.config.num_hidden_layers), model.device
+    rates = kind_of_task(task).rates_on_states or FEATURE_RATES
     epochs = max(EPOCHS, -(-LEAST_STEPS // -(-len(data["train"].rows) // settings.steps.batch_size)))
     with draft_beside(out) as folder:
         stage = "Choosing the layer: hidden states"
@@ -134,7 +135,7 @@ def _by_dev(
             states["dev"],
             task,
             Linear(epochs, batch_size=settings.steps.batch_size),
-            rates=[all_rates(FEATURE_RATES, settings.steps.weight_decay)] * len(specs),
+            rates=[all_rates(rates, settings.steps.weight_decay)] * len(specs),
             seed=settings.steps.seed,
             on_progress=lambda done, total: progress("Choosing the layer: a head for each", done, total),
         )

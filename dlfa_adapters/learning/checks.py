@@ -8,7 +8,7 @@ from dlfa_adapters.data.places import SAMPLE_TASKS, Reading, check_encoder_name,
 from dlfa_adapters.data.sentences import check_splitter
 from dlfa_adapters.encoders.means_record import read_record
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.kinds import Kind, kind_of_task
 from dlfa_adapters.learning.loops import check_honoured
 from dlfa_adapters.learning.ranges import check_steps
 from dlfa_adapters.learning.settings import Settings, make_settings
@@ -115,6 +115,12 @@ def check_documents(task: str, first_sentences: int | None) -> None:
     check_splitter(first_sentences)
 
 
+def known_kind(task: str) -> Kind | None:
+    """The kind of a task known by name; None for any other name, whose kind is that of its data."""
+    known = get_task(task)
+    return None if known is None else kind_of_task(known)
+
+
 def check_kind(task: str, settings: Settings, tuning: Tuning | None) -> None:
     """Refuse what the kind of a known task does not have: options, a tuning.
 
@@ -122,9 +128,8 @@ def check_kind(task: str, settings: Settings, tuning: Tuning | None) -> None:
         ConfigError: Saying what to type.
         RunError: If an option names a run, and it is none.
     """
-    if (known := get_task(task)) is None:
+    if (kind := known_kind(task)) is None:
         return
-    kind = kind_of_task(known)
     check_runs(kind, kind.split_options(settings.kind)[1])
     if tuning is not None and tuning.on_states and not kind.learns_on_states:
         kind.scorer()

@@ -15,7 +15,7 @@ from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.arguments import training_arguments, with_evaluations
 from dlfa_adapters.learning.auto_layer import LayerChoice
-from dlfa_adapters.learning.checks import check_kind, check_training, default_source
+from dlfa_adapters.learning.checks import check_kind, check_training, default_source, known_kind
 from dlfa_adapters.learning.dataset import PYTHON_OBJECTS, Sources, source_as_text
 from dlfa_adapters.learning.features import train_features
 from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
@@ -96,7 +96,7 @@ def train(
     method = get_tuning(tuning or default_tuning(), given.steps.leave_out)
     check_honoured(given, method)
     check_kind(task, given, method)
-    settings = resolve(given, method)
+    settings = resolve(given, method, known_kind(task))
     source = default_source(task) if train_data is None else train_data
     out = Path(out or f"runs/{task}-{method.name}")
     report = progress or (lambda stage, done, total: None)

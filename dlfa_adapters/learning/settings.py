@@ -7,7 +7,7 @@ from typing import Any, Literal
 from dlfa_adapters.fusion.options import Option, check_values, flat, no_such_option, options_of
 from dlfa_adapters.ground.environment import world_size
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.kinds import options_of_kinds
+from dlfa_adapters.kinds import Kind, options_of_kinds
 from dlfa_adapters.learning.ranges import (
     accumulation_steps,
     blocks_left_out,
@@ -210,8 +210,13 @@ def make_settings(**options: Any) -> Settings:
     return settings
 
 
-def resolve(settings: Settings, tuning: Tuning) -> Settings:
+def resolve(settings: Settings, tuning: Tuning, kind: Kind | None = None) -> Settings:
     """Fill in what was left open, from the tuning's defaults and the machine.
+
+    Args:
+        settings: What was given.
+        tuning: The tuning.
+        kind: The kind of the task, whose head may learn at other rates; None where it is not known before the data are.
 
     Raises:
         ConfigError: If the machine cannot do what is requested, or the batch cannot be divided.
@@ -225,6 +230,8 @@ def resolve(settings: Settings, tuning: Tuning) -> Settings:
     if tuning.on_states and machine.precision not in (None, "fp32"):
         raise ConfigError("--tuning features computes in fp32; leave --precision out.")
     defaults, given_rate = tuning.defaults_for(head.classifier), steps.learning_rate
+    if tuning.on_states and head.classifier == "linear" and kind is not None and kind.rates_on_states:
+        defaults = replace(defaults, head_learning_rates=kind.rates_on_states)
     head_rate = given_rate if given_rate and defaults.head_learning_rate == defaults.learning_rate else None
     bf16 = gpu and torch.cuda.is_bf16_supported() and not tuning.on_states
     least = 0 if steps.epochs is not None or steps.max_steps > 0 else defaults.min_steps

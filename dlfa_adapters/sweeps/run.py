@@ -13,7 +13,7 @@ from dlfa_adapters.ground.environment import Progress, device_name, is_main, wor
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
 from dlfa_adapters.ground.plots import check_matplotlib
 from dlfa_adapters.learning.arguments import few_steps
-from dlfa_adapters.learning.checks import check_options
+from dlfa_adapters.learning.checks import check_options, known_kind
 from dlfa_adapters.learning.dataset import Source, Sources
 from dlfa_adapters.learning.loops import check_swept
 from dlfa_adapters.learning.settings import Settings, make_settings, resolve
@@ -132,7 +132,7 @@ def run_sweep(
     reading.check([*each_place(train_data), *each_place(dev_data), target_data])
     with without_launcher():  # each run has a process to itself
         given = make_settings(**options)
-        settings = with_head_rates(resolve(given, method), given, method)
+        settings = with_head_rates(resolve(given, method, known_kind(task)), given, method)
     if method.on_states and world_size() > 1:
         raise ConfigError("A sweep of a frozen encoder runs in one process; start it without torchrun.")
     if plots:

@@ -16,10 +16,13 @@ from dlfa_adapters.learning.frozen import HeadSpec, Linear, Rate, learn_on_state
 from dlfa_adapters.learning.frozen.judge import OwnJudge
 from dlfa_adapters.learning.frozen.module import new_head
 from dlfa_adapters.learning.frozen.stacks import make_stacks
-from dlfa_adapters.learning.settings import make_settings
+from dlfa_adapters.learning.rate_choice import pairs
+from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.predict.run import predict_run
 from dlfa_adapters.sweeps import run_sweep
-from dlfa_adapters.tasks import PARSE
+from dlfa_adapters.tasks import NER, PARSE
+from dlfa_adapters.tuning import get_tuning
+from dlfa_adapters.tuning.encoder import BETO, FEATURE_RATES
 from tests.kinds.parsing.treebank import toy_treebanks
 
 SPECS = [
@@ -139,6 +142,51 @@ def test_a_run_on_features_predicts_what_was_scored(treebanks, tiny_folder, tmp_
     las = 100 * AttachmentScore().compute(predictions=found.predicted, references=found.gold)["las"]
     assert las == pytest.approx(max(run.config["training"]["dev_scores"]), abs=1e-3)
     assert las > 30
+
+
+RATES = (3e-4, 1e-3, 3e-3, 1e-2)
+
+
+def test_rates_that_are_tried_are_those_of_the_kind_where_none_is_given():
+    features, parsing = get_tuning("features"), kind_of_task(PARSE)
+
+    def tried(tuning=features, kind=parsing, **options):
+        return resolve(make_settings(**options), tuning, kind).steps.head_learning_rates
+
+    assert tried() == RATES
+    assert tried(kind=kind_of_task(NER)) == tried(kind=None) == FEATURE_RATES
+    assert tried(classifier="bilstm") == BETO.head_learning_rates
+    assert tried(tuning=get_tuning("full")) == ()
+    assert tried(head_learning_rates=(1e-2, 1e-1)) == (1e-2, 1e-1)
+    assert tried(head_learning_rate=1e-1) == ()
+
+
+def test_a_training_tries_the_rates_of_its_kind(treebanks, tiny_folder, tmp_path):
+    run = train(
+        "parse", train_data=treebanks, model=str(tiny_folder), tuning="features", out=tmp_path / "run", epochs=1,
+        batch_size=8,
+    )  # fmt: skip
+    assert list(map(float, run.config["training"]["rates_tried"])) == list(RATES)
+
+
+def test_a_sweep_and_the_choice_of_a_layer_try_them_too(treebanks, tiny_folder, tmp_path, monkeypatch):
+    tried = []
+
+    def stop(heads, *args, rates, **options):
+        tried.append([rate.learning_rate for rate in rates[0]])
+        raise KeyboardInterrupt
+
+    def begun(prepared):
+        tried.append([pair.head for pair in pairs(prepared.settings, frozen=True)])
+        raise KeyboardInterrupt
+
+    common = {"train_data": treebanks, "model": str(tiny_folder), "tuning": "features"}
+    monkeypatch.setattr("dlfa_adapters.learning.auto_layer.learn_on_states", stop)
+    with pytest.raises(KeyboardInterrupt):
+        train("parse", fuse_layer="auto", out=tmp_path / "run", **common)
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep("parse", seeds=1, plots=False, out=tmp_path / "sweep", on_start=begun, **common)
+    assert tried == [list(RATES)] * 2
 
 
 @pytest.mark.parametrize("tuning", ["features", "full"])
