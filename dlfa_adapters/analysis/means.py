@@ -10,7 +10,7 @@ from dlfa_adapters.analysis.language_text import CountedRows, LanguageText
 from dlfa_adapters.encoders import Encoder
 from dlfa_adapters.encoders.means import LanguageMeans, mean_states
 from dlfa_adapters.encoders.means_record import UNITS, MeanOf, MeansRecord
-from dlfa_adapters.encoders.parts import describe_encoder, encoder_of, layer_fingerprints
+from dlfa_adapters.encoders.parts import check_length, describe_encoder, encoder_of, layer_fingerprints
 from dlfa_adapters.ground.environment import Progress, count_items
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.predict.centred import check_not_centred
@@ -47,12 +47,14 @@ def measure_means(
         progress: Called after each batch with how many texts were just done, and how many there are.
 
     Raises:
-        ConfigError: If there is no such unit, the tokenizer is slow, or `max_length` leaves no room.
+        ConfigError: If there is no such unit, the tokenizer is slow, or `max_length` leaves no room or is more than the
+            model reads.
         DataError: If text cannot be read, or there is none.
         RunError: If the model gives states that are not finite numbers.
     """
     if unit not in UNITS:
         raise ConfigError(f"unit must be one of {', '.join(UNITS)}; got {unit!r}.")
+    check_length(model, max_length)
     about = {**describe_encoder(encoder_of(model).config), "name": name}
     depth = {"num_hidden_layers": about.pop("num_layers"), **({"fingerprint": fingerprint} if fingerprint else {})}
     tensors, made_of = {}, {}

@@ -69,7 +69,7 @@ def open_encoder(name: str) -> Opened:
     """
     encoder = load_encoder(name)
     model = encoder.model.to("cuda") if torch.cuda.is_available() else encoder.model
-    return Opened(name, model, encoder.tokenizer)
+    return Opened(name, model, encoder.tokenizer, max_length=min(Opened.max_length, encoder.most_pieces))
 
 
 def open_all(encoder: str | None, runs: Iterable[Run]) -> Iterator[Opened]:

@@ -14,7 +14,7 @@ from transformers import AutoConfig, AutoTokenizer
 from transformers.modeling_utils import no_init_weights
 
 from dlfa_adapters.encoders.offline import find_offline_encoder, load_found, load_found_tokenizer
-from dlfa_adapters.encoders.parts import fingerprint
+from dlfa_adapters.encoders.parts import fingerprint, most_positions
 from dlfa_adapters.ground.environment import no_answer, only_cached
 from dlfa_adapters.ground.errors import ConfigError, RunError, is_a_librarys
 
@@ -40,11 +40,8 @@ class Encoder:
     @property
     def most_pieces(self) -> int:
         """The longest row that it takes, special tokens included; for one without positions what its tokenizer says."""
-        positions = getattr(self.model.config, "max_position_embeddings", None) or self.tokenizer.model_max_length
-        table = getattr(getattr(self.model.base_model, "embeddings", None), "position_embeddings", None)
-        if (padding := getattr(table, "padding_idx", None)) is not None:  # RoBERTa's kind counts from behind it
-            positions -= padding + 1
-        return int(min(positions, self.tokenizer.model_max_length))
+        positions = most_positions(self.model) or getattr(self.model.config, "max_position_embeddings", None)
+        return int(min(positions or self.tokenizer.model_max_length, self.tokenizer.model_max_length))
 
     def describe(self) -> dict[str, Any]:
         """What a run folder records, to find and recognise the encoder later."""

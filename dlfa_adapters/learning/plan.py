@@ -10,6 +10,7 @@ from transformers import set_seed
 from dlfa_adapters.data.places import Reading, each_place
 from dlfa_adapters.encoders import Encoder, load_encoder
 from dlfa_adapters.encoders.centre import Centring
+from dlfa_adapters.encoders.parts import check_length
 from dlfa_adapters.ground.environment import Progress, device_name, world_size
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import kind_of_task
@@ -172,6 +173,7 @@ def prepare(
     kind = kind_of_task(known)
     of_head, options = kind.split_options(settings.kind)
     loaded = load_encoder(model)
+    check_length(loaded.model, settings.text.max_length)
     encoder = loaded.describe()
     languages = [language for each in (rows, dev_rows) if each is not None for language in each.dataset["language"]]
     centring = read_centring(settings, loaded.model, languages)

@@ -48,6 +48,7 @@ def load_run(
         MissingExtraError: If it is the offline encoder and the extra `demo` is not installed.
     """
     from dlfa_adapters.encoders.load import load_encoder
+    from dlfa_adapters.encoders.parts import most_positions
     from dlfa_adapters.tuning.saving import ENCODER, load_trained
 
     run = run if isinstance(run, Run) else read_run(run)
@@ -67,7 +68,8 @@ def load_run(
     name = run.config["head"]["name"]
     trained = load_trained(encoder.model, name, model, run.folder)
     trained.encoder_fingerprint = fingerprint
-    labels, windows = run.config["labels"], run.config["windows"]
+    labels, windows = run.config["labels"], dict(run.config["windows"])
+    windows["max_length"] = min(windows["max_length"], most_positions(trained) or windows["max_length"])
     outputs = head_config(run)["num_labels"]
     if len(labels) != outputs:
         raise RunError(f"The run {run.folder} names {len(labels)} labels, but its head has {outputs}; train it again.")

@@ -9,6 +9,7 @@ from dlfa_adapters.data.places import AS_FOUND, Reading
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.encoders import Encoder, load_encoder
 from dlfa_adapters.encoders.centre import Centring
+from dlfa_adapters.encoders.parts import check_length
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.encoded import Examples
@@ -162,6 +163,7 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
         raise ConfigError(f"There is no sweep of {kind.name} tasks; train one head: dlfa train {task.name}.")
     items, described, taken = _targets(request, task, source)
     encoder = load_encoder(request.model)
+    check_length(encoder.model, settings.text.max_length)
     cut = settings_to_predict(settings, task, encoder)
     sources = list(dict.fromkeys([*rows.dataset["language"], *dev_rows.dataset["language"]]))
     centring = read_centring(settings, encoder.model, [*sources, *(each.language for each in items)])
