@@ -4,10 +4,12 @@
     dlfa analyze overlap ner --train TRAIN --data TEST --limit 500 --scores ner-scores.json --json > ner.json
     dlfa analyze language-id --model offline --data TEXTS --json > udpos.json
     python benchmarks/language_information.py overlap ner.json pos.json > docs/results/raw/overlap.jsonl
+    python benchmarks/language_information.py plot ner.json pos.json
     python benchmarks/language_information.py language-id udpos.json > docs/results/raw/language-id.jsonl
 
 `scores` takes the scores by language out of docs/results/raw: means over seeds, at the epoch that was kept. A row's
-`text` or `task` is the name of the file that it comes from.
+`text` or `task` is the name of the file that it comes from. `plot` draws overlap against the scores of fine-tuning, as
+the paper does, into `overlap-ner.svg` and so on.
 """
 
 import argparse
@@ -18,6 +20,7 @@ from statistics import fmean
 from typing import Any
 
 SIZES = ("train", "dev", "test")
+FINE_TUNED = "full, last"
 
 
 def scores(task: str) -> dict[str, dict[str, float]]:
@@ -100,6 +103,18 @@ def overlap_rows(path: Path) -> Iterator[dict[str, Any]]:
         yield {"task": path.stem, **numbers, "languages": len(each["languages"])}
 
 
+def plot(path: Path) -> None:
+    """Draw what `dlfa analyze overlap` printed, for the scores of fine-tuning."""
+    from dlfa_adapters.analysis.correlation import Correlation
+    from dlfa_adapters.analysis.overlap import LanguageOverlap
+    from dlfa_adapters.analysis.overlap_report import plot_overlap
+
+    told = json.loads(path.read_text("utf-8"))
+    overlaps = [LanguageOverlap(**each) for each in told["languages"]]
+    found = [Correlation(**each) for each in told["correlations"]]
+    plot_overlap(overlaps, {FINE_TUNED: told["scores"][FINE_TUNED]}, found, f"overlap-{path.stem}.svg")
+
+
 def _of(values: dict[str, Any], *names: str) -> list[float] | None:
     return [round(values[name], 5) for name in names] if values else None
 
@@ -107,11 +122,15 @@ def _of(values: dict[str, Any], *names: str) -> list[float] | None:
 def main() -> None:
     """Print scores or rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("scores", "language-id", "overlap"))
+    parser.add_argument("what", choices=("scores", "language-id", "overlap", "plot"))
     parser.add_argument("names", nargs="+", help="a task, for `scores`; otherwise files of JSON")
     args = parser.parse_args()
     if args.what == "scores":
         print(json.dumps(scores(args.names[0]), indent=1))
+        return
+    if args.what == "plot":
+        for name in args.names:
+            plot(Path(name))
         return
     make = language_id_rows if args.what == "language-id" else overlap_rows
     for name in args.names:

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 LATIN = frozenset("af az de en es et eu fr hu id it jv lt nl pl pt qu sw tl tr vi yo".split())
-"""Languages of NER and POS that are written in Latin letters."""
+"""Languages of NER, POS and parsing that are written in Latin letters."""
 
 Rows = Callable[[str], Any]
 
@@ -114,26 +114,47 @@ class Overlap:
         """A row for each task, scores, measure, with the source and without."""
         return [row for row in self._rows("overlap.jsonl") if "r" in row]
 
+    def correlation(self, task: str, scores: str, measure: str, source: bool = False) -> dict[str, Any]:
+        """The row of a correlation."""
+        wanted = {"task": task, "scores": scores, "measure": measure, "with_source": source}
+        return next(row for row in self.correlations if wanted.items() <= row.items())
+
     def r(self, task: str, scores: str, measure: str, source: bool = False) -> float:
         """Pearson's r, as the command printed it."""
-        wanted = {"task": task, "scores": scores, "measure": measure, "with_source": source}
-        return float(next(row["r"] for row in self.correlations if wanted.items() <= row.items()))
+        return float(self.correlation(task, scores, measure, source)["r"])
+
+    def p(self, task: str, scores: str, measure: str, source: bool = False) -> float:
+        """Its p-value."""
+        return float(self.correlation(task, scores, measure, source)["p_value"])
 
     def targets(self, task: str, latin: bool | None = None) -> list[dict[str, Any]]:
         """The languages of a task but the source: all, those in Latin letters, or the others."""
         rows = [row for row in self.languages if row["task"] == task and not row["is_source"]]
         return [row for row in rows if latin is None or (row["language"] in LATIN) == latin]
 
+    def scored(self, task: str, scores: str, latin: bool) -> list[dict[str, Any]]:
+        """The targets in Latin letters, or all others, that have a score."""
+        return [row for row in self.targets(task, latin) if row["scores"][scores] is not None]
+
     def among(self, task: str, scores: str, measure: str, latin: bool) -> list[float | None]:
         """r, its interval and its p-value over targets in Latin letters alone, or in all others."""
         from dlfa_adapters.analysis.correlation import pearson
 
-        rows = self.targets(task, latin)
+        rows = self.scored(task, scores, latin)
         return list(pearson([row[measure] for row in rows], [row["scores"][scores] for row in rows]))
 
     def mean(self, task: str, scores: str, latin: bool) -> float:
         """The mean score over targets in Latin letters, or in all others."""
-        return fmean(row["scores"][scores] for row in self.targets(task, latin))
+        return fmean(row["scores"][scores] for row in self.scored(task, scores, latin))
+
+    def heads(self, task: str) -> list[str]:
+        """The scores of a task that are not of fine-tuning."""
+        [first, *_] = self.targets(task)
+        return [name for name in first["scores"] if not name.startswith("full")]
+
+    def frequent(self, task: str) -> int:
+        """In how many targets more of the tokens than of the types are shared."""
+        return sum(row["p_token"] > row["p_type"] for row in self.targets(task))
 
     def family(self, task: str, measure: str, low: float = 0, high: float = 100, latin: bool | None = None) -> int:
         """How many Indo-European targets have so much of a measure; without bounds, all of them."""
@@ -154,10 +175,10 @@ class Overlap:
     def by_script(self) -> list[str]:
         """A line for each task and scores of many languages: r among languages of one script, and mean scores."""
         lines = []
-        for task in ("ner", "pos"):
+        for task in ("ner", "pos", "parse"):
             for scores in next(x["scores"] for x in self.languages if x["task"] == task):
                 for latin in (True, False):
-                    cells = [task, scores, "Latin" if latin else "others", str(len(self.targets(task, latin)))]
+                    cells = [task, scores, "Latin" if latin else "others", str(len(self.scored(task, scores, latin)))]
                     cells.append(f"{self.mean(task, scores, latin):.1f}")
                     for measure in ("p_type", "p_token"):
                         r, _, _, p = self.among(task, scores, measure, latin)
