@@ -21,6 +21,7 @@ from torch import Tensor
 
 from dlfa_adapters.analysis.correlation import spearman
 from dlfa_adapters.analysis.head_updates_options import HeadUpdatesOptions
+from dlfa_adapters.analysis.starts import check_start, start_of
 from dlfa_adapters.encoders.attention import PROJECTIONS, head_weights
 from dlfa_adapters.encoders.load import load_encoder
 from dlfa_adapters.ground.environment import Progress
@@ -143,7 +144,7 @@ def measure_head_updates(
             loaded = {start: (head_weights(encoder.model), encoder.describe()["fingerprint"])}
         weights, fingerprint = loaded[start]
         if before is None and isinstance(model, Run):
-            _check_start(model, fingerprint)
+            check_start(model, fingerprint)
         name = str(model.folder) if isinstance(model, Run) else model
         try:
             changes, values = update_map(weights, _weights_of(model), options)
@@ -163,27 +164,6 @@ def compare_updates(found: Sequence[HeadUpdates]) -> list[UpdatesCompared]:
             differences = b.values - a.values
             compared.append(UpdatesCompared(a=a.name, b=b.name, rho=rho, p_value=p, differences=differences))
     return compared
-
-
-def start_of(model: Run | str) -> str:
-    """The encoder that a run was trained on.
-
-    Raises:
-        ConfigError: If it is no run.
-    """
-    if isinstance(model, Run):
-        return str(model.config["encoder"]["name"])
-    raise ConfigError(f"{model} is no run, which would tell what it started from; name that encoder with --before.")
-
-
-def _check_start(run: Run, fingerprint: str) -> None:
-    """Refuse an encoder that is not the one which a run was trained on."""
-    recorded = run.config["encoder"]
-    if fingerprint != recorded["fingerprint"]:
-        raise RunError(
-            f"The run {run.folder} was trained on {recorded['name']} with fingerprint {recorded['fingerprint']}, the "
-            f"encoder found under that name has {fingerprint}; name the weights that it was trained on with --before."
-        )
 
 
 def _weights_of(model: Run | str) -> Tensor:

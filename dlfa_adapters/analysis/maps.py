@@ -38,6 +38,7 @@ def draw_map(
     rows: Sequence[str],
     columns: Sequence[Any],
     differences: bool = False,
+    form: str = "",
 ) -> None:
     """Draw a map with its scale; NaN is left white.
 
@@ -48,10 +49,15 @@ def draw_map(
         rows: Their names.
         columns: Their names.
         differences: See `draw_heads`.
+        form: How the numbers stand in their cells; "" for none.
     """
     largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     scale: dict[str, Any] = {"cmap": "RdBu", "vmin": -largest, "vmax": largest} if differences else {"cmap": "viridis"}
     image = axes.imshow(values, aspect="auto", **scale)
     axes.set_xticks(range(len(columns)), [str(column) for column in columns], fontsize=7)
     axes.set_yticks(range(len(rows)), rows, fontsize=7)
+    for (row, column), value in np.ndenumerate(values) if form else ():
+        if not np.isnan(value):
+            colour = "w" if differences and abs(value) > 0.6 * largest else "k"
+            axes.text(column, row, format(value, form), ha="center", va="center", size=7, color=colour)
     figure.colorbar(image, ax=axes, fraction=0.05)

@@ -27,12 +27,13 @@ def read_models(runs: Sequence[Path] | None, model: str | None, plot: Path | Non
     return read
 
 
-def runs_or_encoders(names: Sequence[str], *, alone: bool) -> "list[Run | str]":
+def runs_or_encoders(names: Sequence[str], *, alone: bool, named: str = "--before") -> "list[Run | str]":
     """Models by name: the runs among them are read, all else is taken for the name of an encoder.
 
     Args:
         names: What was typed.
         alone: Whether an encoder can be looked at by itself.
+        named: The option that would allow it.
 
     Raises:
         RunError: If a run folder is not complete.
@@ -52,7 +53,7 @@ def runs_or_encoders(names: Sequence[str], *, alone: bool) -> "list[Run | str]":
             continue
         if not alone:
             raise ConfigError(
-                f"There is no run folder {name}; for an encoder name the one that it started from with --before."
+                f"There is no run folder {name}; for an encoder name the one that it started from with {named}."
             )
         check_encoder_name(name)
         read.append(name)

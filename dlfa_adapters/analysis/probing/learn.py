@@ -12,6 +12,7 @@ from dlfa_adapters.analysis.probing.data import ProbeData
 from dlfa_adapters.analysis.probing.options import ProbeOptions
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.kinds.metric import macro_f1
 from dlfa_adapters.learning.frozen import (
     HeadSpec,
     Linear,
@@ -88,6 +89,40 @@ def macro_f1_of(predicted: Tensor, gold: Sequence[str], labels: Sequence[str]) -
     hits, total = counts.diagonal(dim1=1, dim2=2), counts.sum(1) + counts.sum(2)
     f1 = 2 * hits / total.clamp(min=1)
     values: np.ndarray = (100 * f1.sum(1) / (total > 0).sum(1).clamp(min=1)).cpu().numpy()
+    return values
+
+
+def counts_of(probes: Probes, data: ProbeData, score: str) -> np.ndarray:
+    """What the score of each probe is a function of, of each item that is scored; see `score_of`.
+
+    Returns:
+        Whole numbers, (states, items, counts).
+    """
+    if score == "metric":
+        counts: np.ndarray = (
+            kind_of_task(data.task).scorer()(probes.scored.tags, probes.labels).counts(probes.predicted).cpu().numpy()
+        )
+        return counts
+    ids = {label: number for number, label in enumerate(probes.labels)}
+    gold = np.array([ids.setdefault(tag, len(ids)) for tags in probes.scored.tags for tag in tags], dtype=np.int64)
+    item = np.repeat(np.arange(len(probes.scored.tags)), [len(tags) for tags in probes.scored.tags])
+    size = len(probes.scored.tags) * len(ids)
+
+    def by_label(item: np.ndarray, label: np.ndarray) -> np.ndarray:
+        return np.bincount(item * len(ids) + label, minlength=size)
+
+    found = []
+    for predicted in probes.predicted.cpu().numpy():
+        hit = predicted == gold
+        found.append(np.stack([by_label(item[hit], gold[hit]), by_label(item, predicted), by_label(item, gold)], -1))
+    return np.stack(found).reshape(len(found), len(probes.scored.tags), -1)
+
+
+def score_of(counts: np.ndarray, data: ProbeData, score: str) -> np.ndarray:
+    """The score, as a share, of sums of `counts_of`, (..., counts) to (...); NaN where it is not defined."""
+    if score != "metric":
+        return macro_f1(counts)
+    values: np.ndarray = kind_of_task(data.task).scorer().score(torch.from_numpy(counts)).numpy() / 100
     return values
 
 
