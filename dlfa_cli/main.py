@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dlfa_cli.adapt import adapt
 from dlfa_cli.analyze import analyze_app
 from dlfa_cli.data import data_app
 from dlfa_cli.demo import demo
@@ -65,7 +66,7 @@ app = typer.Typer(
 )
 for _panel, _commands in {
     "Begin": (demo, doctor),
-    "Train": (train, tune, sweep, train_language),
+    "Train": (train, tune, sweep, adapt, train_language),
     "Use": (predict, export, convert),
     "Judge": (evaluate, compare, report),
 }.items():

@@ -12,7 +12,7 @@ from dlfa_cli.generated import given_options, with_options
 from dlfa_cli.options import Format, Model, TagColumn, WordColumn, sources, was_typed
 
 if TYPE_CHECKING:
-    from dlfa_adapters.learning import Plan
+    from dlfa_adapters.learning import AdaptPlan, Plan
     from dlfa_adapters.runs import Run
 
 Trained = TypeVar("Trained")
@@ -52,6 +52,14 @@ def train(
             "default: lora with a GPU, else features.",
         ),
     ] = None,
+    adapt: Annotated[
+        list[str] | None,
+        typer.Option(help="First adapt the encoder to this text, as `dlfa adapt` does; several: LANGUAGE=FILE."),
+    ] = None,
+    adapt_option: Annotated[
+        list[str] | None,
+        typer.Option("--adapt-option", metavar="NAME=VALUE", help="Option of `dlfa adapt`, by name; repeatable."),
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The run folder; default: runs/TASK-TUNING.")] = None,
     resume: Annotated[
         Path | None, typer.Option(help="Go on with the training of this run folder that was cut short.")
@@ -73,11 +81,15 @@ def train(
 
     `dlfa train pos --tuning features --fusion scalar_mix --classifier bilstm`
 
+    `dlfa train ner --train download/panx --adapt download/panx --adapt-option languages=en,de,sw`
+
     `dlfa train --resume runs/mine`
 
     `torchrun --nproc-per-node 2 -m dlfa_cli train ner --tuning full`
     """
     from dlfa_adapters.ground.errors import ConfigError
+    from dlfa_adapters.learning.adapt.options import check_adapted_training, parse_options
+    from dlfa_adapters.learning.adapt.place import run_of, training_left
     from dlfa_adapters.learning.checks import check_resume, check_training
     from dlfa_cli.screen import show_training, typed
 
@@ -87,39 +99,49 @@ def train(
         **given_options(context), "format": format, "word_column": word_column, "tag_column": tag_column,
     }  # fmt: skip
     if resume is not None:
-        _check_nothing_else(context)
+        check_nothing_else(context, "task")
     if (task is None) == (resume is None):
         raise ConfigError("Give a task, or --resume and a run folder; type e.g. dlfa train ner.")
+    left = None if resume is None else training_left(resume)
+    if adapt:
+        given |= {"adapt": sources(adapt, "--adapt"), "adapt_options": parse_options(adapt_option or [])}
+    elif adapt_option:
+        raise ConfigError("--adapt-option is for --adapt DATA; name text to adapt to, or leave it out.")
     if resume is None:
-        check_training(str(task), **given)
-    else:
+        (check_adapted_training if adapt else check_training)(str(task), **given)
+    elif left is None:
         check_resume(resume)
-    begun: list[Plan] = []
+    begun: list[Path] = []
 
     def load() -> Callable[..., "Run"]:
-        from dlfa_adapters.learning import resume_training, train
+        from dlfa_adapters.learning import resume_adapted, resume_training, train, train_adapted
 
-        return partial(resume_training, resume) if resume else partial(train, str(task), **given)
+        if left is None and not adapt:
+            return partial(resume_training, resume) if resume else partial(train, str(task), **given)
+        work: Callable[..., Run] = (
+            partial(resume_adapted, resume) if resume else partial(train_adapted, str(task), **given)
+        )
+        return lambda on_start, progress: work(on_adapt=on_start, on_start=on_start, progress=progress)
 
-    def lines(plan: "Plan") -> Iterable[str]:
-        begun.append(plan)
+    def lines(plan: "Plan | AdaptPlan") -> Iterable[str]:
+        begun.append(run_of(plan.out) if adapt or left else plan.out)
         return *plan.lines(), *plan.notes
 
-    run = run_training(load, lines, lambda: f"type dlfa train --resume {typed(begun[0].out)} to go on" if begun else "")
+    run = run_training(load, lines, lambda: f"type dlfa train --resume {typed(begun[0])} to go on" if begun else "")
     if run is not None and as_json:
         typer.echo(json.dumps(run.config, ensure_ascii=False, indent=1))
     elif run is not None:
         show_training(run, trained=bool(begun))
 
 
-def _check_nothing_else(context: typer.Context) -> None:
-    """Refuse options beside --resume, which goes on with those of the beginning."""
+def check_nothing_else(context: typer.Context, argument: str) -> None:
+    """Refuse options beside --resume, which goes on with those of the beginning; `argument` is looked at elsewhere."""
     from dlfa_adapters.ground.errors import ConfigError
 
     named = [
         max(each.opts, key=len)
         for each in context.command.get_params(context)
-        if each.name not in ("task", "resume", "as_json") and was_typed(context, str(each.name))
+        if each.name not in (argument, "resume", "as_json") and was_typed(context, str(each.name))
     ]
     if named:
         raise ConfigError(f"--resume goes on with the options of the beginning; leave out {', '.join(named)}.")

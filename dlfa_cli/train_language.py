@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlfa_cli.generated import MACHINE, STEPS
+from dlfa_cli.generated import STEPS
+from dlfa_cli.masked import (
+    BatchSize,
+    Compile,
+    Every,
+    GradientCheckpointing,
+    MaxLength,
+    MicroBatch,
+    Precision,
+    ReportTo,
+    Seed,
+    Steps,
+    Warmup,
+)
 from dlfa_cli.options import Model
 from dlfa_cli.train import run_training
 
@@ -43,32 +56,21 @@ def train_language(
         list[str] | None,
         typer.Option(help="Blocks without adapter, e.g. 1-6; the last one in MAD-X 2.0.", rich_help_panel=_ADAPTER),
     ] = None,
-    steps: Annotated[int, typer.Option(help="Steps of the optimiser.", rich_help_panel=STEPS)] = 2000,
-    batch_size: Annotated[int, typer.Option(help="Rows in a step, over all processes.", rich_help_panel=STEPS)] = 64,
-    max_length: Annotated[int, typer.Option(help="Pieces in a row.", rich_help_panel=STEPS)] = 128,
+    steps: Steps = 2000,
+    batch_size: BatchSize = 64,
+    max_length: MaxLength = 128,
     lr: Annotated[float | None, typer.Option(help="Learning rate; default: 5e-4.", rich_help_panel=STEPS)] = None,
     decoder_lr: Annotated[
         float | None, typer.Option(help="Learning rate of the decoder; default: 3e-3.", rich_help_panel=STEPS)
     ] = None,
-    warmup: Annotated[
-        float,
-        typer.Option(help="Share of the steps with a rising rate.", rich_help_panel=STEPS),
-    ] = 0.1,
-    every: Annotated[int, typer.Option(help="Write a checkpoint every so many steps.", rich_help_panel=STEPS)] = 500,
-    seed: Annotated[int, typer.Option(help="Seed of first weights and of what is masked.", rich_help_panel=STEPS)] = 0,
-    micro_batch: Annotated[
-        int | None, typer.Option(help="Rows at once; less takes less memory.", rich_help_panel=MACHINE)
-    ] = None,
-    precision: Annotated[
-        str | None, typer.Option(help="bf16, fp16, fp32; default: bf16 on a GPU.", rich_help_panel=MACHINE)
-    ] = None,
-    gradient_checkpointing: Annotated[
-        bool, typer.Option("--gradient-checkpointing", help="Less memory, more time.", rich_help_panel=MACHINE)
-    ] = False,
-    compile: Annotated[
-        bool, typer.Option("--compile", help="torch.compile: takes a minute or two at first.", rich_help_panel=MACHINE)
-    ] = False,
-    report_to: Annotated[str, typer.Option(help="none, tensorboard, wandb.", rich_help_panel=MACHINE)] = "none",
+    warmup: Warmup = 0.1,
+    every: Every = 500,
+    seed: Seed = 0,
+    micro_batch: MicroBatch = None,
+    precision: Precision = None,
+    gradient_checkpointing: GradientCheckpointing = False,
+    compile: Compile = False,
+    report_to: ReportTo = "none",
     as_json: Annotated[bool, typer.Option("--json", help="Print language.json on stdout.")] = False,
 ) -> None:
     """Train a language adapter on plain text by masked language modelling (MAD-X). The encoder stays as it is.

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoTokenizer
 from transformers.modeling_utils import no_init_weights
 
+from dlfa_adapters.encoders.adapted import adapted_to
 from dlfa_adapters.encoders.offline import find_offline_encoder, load_found, load_found_tokenizer
 from dlfa_adapters.encoders.parts import fingerprint, most_positions
 from dlfa_adapters.ground.environment import no_answer, only_cached
@@ -64,6 +65,7 @@ def load_encoder(name: str = OFFLINE) -> Encoder:
 
     Raises:
         ConfigError: If there is no such model, or the hub cannot be reached.
+        RunError: If it is an encoder that was adapted, and not the one that was written.
         MissingExtraError: If `offline` is requested and the extra `demo` is not installed.
     """
     if name == OFFLINE:
@@ -75,7 +77,7 @@ def load_encoder(name: str = OFFLINE) -> Encoder:
         tokenizer = load_tokenizer(name)
         model = load_encoder_model(name, local_files_only=local)
     where = "folder" if Path(name).is_dir() else "hub"
-    return Encoder(name, f"{name} ({where})", model, tokenizer)
+    return Encoder(name, f"{name} ({where}{adapted_to(name)})", model, tokenizer)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from adapters.head_utils import STATIC_TO_FLEX_HEAD_MAP
 from torch import Tensor
 from transformers import AutoModelForMaskedLM
 
+from dlfa_adapters.encoders.adapted import is_adapted
 from dlfa_adapters.encoders.load import OFFLINE, Encoder, load_encoder, load_tokenizer, told_if_not_loaded
 from dlfa_adapters.ground.environment import only_cached
 from dlfa_adapters.ground.errors import ConfigError
@@ -90,7 +91,7 @@ def add_decoder(model: Any, head_name: str, decoder: Decoder | None) -> MaskedLM
 
 
 def save_decoder(head: MaskedLMHead, folder: Path) -> None:
-    """Save a decoder beside the language adapter that it was trained with; adapters does not look at it."""
+    """Save a decoder beside the adapter or encoder that it was trained with; other libraries do not look at it."""
     options = ("activation_function", "layer_norm_eps")
     save_tensors(folder / DECODER, head.state_dict(), {name: head.config[name] for name in options})
 
@@ -111,12 +112,12 @@ def load_masked_lm(name: str, language_adapter: str | Path | None = None) -> Enc
     """Load a model that writes pieces, as its `logits`.
 
     Args:
-        name: A folder or a name on the hub with a masked language model; or with a language adapter any encoder that
-            it was trained on, `offline` too.
+        name: A folder or a name on the hub with a masked language model, or the folder of an encoder that was adapted
+            (`dlfa adapt`); or with a language adapter any encoder that it was trained on, `offline` too.
         language_adapter: A folder of `train_language`, whose adapter is put into the encoder and whose decoder on it.
 
     Returns:
-        The model in eval mode: a `PreTrainedModel` of Transformers, or of adapters with a language adapter.
+        The model in eval mode: a `PreTrainedModel` of Transformers, or of adapters with a language adapter or adapted.
 
     Raises:
         ConfigError: If there is no such model, it has no decoder, or the adapter belongs to another encoder.
@@ -128,6 +129,11 @@ def load_masked_lm(name: str, language_adapter: str | Path | None = None) -> Enc
         add_decoder(encoder.model, _HEAD, decoder)
         encoder.model.active_head = _HEAD
         return replace(encoder, origin=f"{encoder.origin}, with {language_adapter}", model=encoder.model.eval())
+    if is_adapted(name):
+        encoder = load_encoder(name)
+        add_decoder(encoder.model, _HEAD, read_decoder(name))
+        encoder.model.active_head = _HEAD
+        return replace(encoder, model=encoder.model.eval())
     missing: list[str] = [name]
     if name != OFFLINE:
         local = only_cached(name)
@@ -138,6 +144,7 @@ def load_masked_lm(name: str, language_adapter: str | Path | None = None) -> Enc
     if missing:
         raise ConfigError(
             f"The encoder {name!r} has no decoder, which writes pieces; name a masked language model, or train a "
-            f"decoder with dlfa train-language --model {name} and give its folder as language adapter."
+            f"decoder with dlfa train-language --model {name} and give its folder as language adapter, or adapt the "
+            f"encoder with dlfa adapt --model {name} and name its folder."
         )
     return Encoder(name, f"{name} ({'folder' if Path(name).is_dir() else 'hub'})", model.eval(), tokenizer)

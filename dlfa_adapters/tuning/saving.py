@@ -34,7 +34,7 @@ def save_trained(
         _save_peft(model, adapter_model.heads[head_name], folder / PEFT)
     adapter_model.save_head(str(folder / HEAD), head_name)
     if saved == "encoder":
-        _save_encoder(model, tokenizer, folder / ENCODER)
+        save_encoder(model, tokenizer, folder / ENCODER)
     elif saved == "adapters":
         record["adapters"] = _in_order(model.active_adapters)
         for name in record["adapters"]:
@@ -109,10 +109,13 @@ def _save_peft(model: Any, head: Any, folder: Path) -> None:
     save_lora(model, folder)
 
 
-def _save_encoder(model: Any, tokenizer: Any, folder: Path) -> None:
-    """The encoder by itself, as Transformers writes one: it can be loaded by any tool, without adapters."""
+def save_encoder(model: Any, tokenizer: Any, folder: Path) -> None:
+    """The encoder by itself, as Transformers writes one: it can be loaded by any tool, without adapters.
+
+    Of a LoRA that was merged into the weights nothing else is saved.
+    """
     encoder = model.base_model
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     config = encoder.config.to_diff_dict()
     for ours in ("adapters", "custom_heads", "prediction_heads", "id2label", "label2id", "num_labels"):
         config.pop(ours, None)
@@ -120,7 +123,8 @@ def _save_encoder(model: Any, tokenizer: Any, folder: Path) -> None:
     plain.architectures = [_plain_name(encoder)]
     plain.save_pretrained(folder)
     # adapters lists the word embeddings a second time, as the base of prompt tuning
-    state = {k: v.detach().cpu().contiguous() for k, v in encoder.state_dict().items() if not k.startswith("prompt_")}
+    own = {k: v for k, v in encoder.state_dict().items() if not k.startswith("prompt_") and ".loras." not in k}
+    state = {k: v.detach().cpu().contiguous() for k, v in own.items()}
     save_file(state, str(folder / "model.safetensors"), metadata={"format": "pt"})
     tokenizer.save_pretrained(folder)
 

@@ -1,0 +1,88 @@
+"""What domain adaptation is about to do, and what comes of it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dlfa_adapters.encoders import Encoder
+from dlfa_adapters.ground.environment import device_name
+from dlfa_adapters.learning.adapt.options import AdaptOptions
+from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.tuning import PartSize, trainable_share
+from dlfa_adapters.tuning.adaptation import Adaptation
+from dlfa_adapters.tuning.bottleneck import LanguageTuning
+
+
+@dataclass(frozen=True)
+class AdaptPlan:
+    """An adaptation that is about to begin; `adapt_encoder` hands it to `on_start`.
+
+    Attributes:
+        options: Which text, and what learns.
+        tuning: What it makes of the encoder.
+        settings: Resolved ones.
+        encoder: The encoder, with the decoder on it.
+        text: What is learnt from, in figures.
+        report: Parameters by part.
+        out: Where the encoder or adapter will be.
+        task: The task that the text is of, or None.
+        taken: What the files were taken for.
+        notes: Sentences that the user should read.
+    """
+
+    options: AdaptOptions
+    tuning: Adaptation | LanguageTuning
+    settings: Settings
+    encoder: Encoder
+    text: dict[str, Any]
+    report: list[PartSize]
+    out: Path
+    task: str | None = None
+    taken: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """What is going to be done, for the screen or a log."""
+        text, options, steps, machine = self.text, self.options, self.settings.steps, self.settings.machine
+        trainable, total = trainable_share(self.report)
+        what = "an adapter, the encoder stays as it is" if options.is_adapter else options.learns
+        hidden = "whole words" if options.whole_words else "pieces"
+        units = [f"{name} {count:,}" for name, count in text["languages"].items()]
+        pairs = f", {text['pairs']:,} of them pairs, which stay pairs" if text["pairs"] else ""
+        left_out = ", ".join(f"{count:,} {reason}" for reason, count in text["dropped"].items())
+        decoder = (
+            "the checkpoint's own"
+            if self.tuning.decoder is not None
+            else "new, for this encoder has none; tied to its input embeddings, and learnt too"
+        )
+        return [
+            f"Encoder: {self.encoder.origin}",
+            f"Adapts: {what}; hides 15 % of the text, {hidden}",
+            f"Decoder: {decoder}",
+            *(f"Read: {line}" for line in self.taken),
+            f"Text, without labels: {', '.join(units)} texts{pairs}; {text['held_out']:,} held out; "
+            f"{text['pieces']:,} pieces in {text['rows']:,} rows",
+            *([f"Left out: {left_out}"] if left_out else []),
+            f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
+            f"Steps: {steps.max_steps}, batch {steps.batch_size} x {self.settings.text.max_length}, "
+            f"learning rate {steps.learning_rate:g}, decoder {steps.head_learning_rate:g}, {machine.precision}; "
+            f"{device_name('no GPU')}",
+        ]
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """An adapted encoder, or an adapter, in its folder.
+
+    Attributes:
+        folder: Where it is; a name of an encoder, or for an adapter what stands behind `stack:`.
+        record: What `adapted.json` holds, or for an adapter `language.json`.
+    """
+
+    folder: Path
+    record: dict[str, Any]
+
+    @property
+    def is_adapter(self) -> bool:
+        """Whether it is an adapter, and the encoder the one that was there."""
+        return "adapter" in self.record
