@@ -21,7 +21,7 @@ from torch.nn.functional import cross_entropy
 from dlfa_adapters.data.alignment import AlignmentCounts
 from dlfa_adapters.data.windows import Window
 from dlfa_adapters.learning.frozen import HeadSpec, HiddenStates, TaggedStates
-from dlfa_adapters.learning.frozen.examples import Batch
+from dlfa_adapters.learning.frozen.batch import Batch
 from dlfa_adapters.learning.frozen.module import new_head
 from dlfa_adapters.learning.frozen.stacks import HeadStack, make_stacks
 

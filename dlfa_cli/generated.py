@@ -50,7 +50,8 @@ def signature_of(generated: Generated) -> list[inspect.Parameter]:
     """The options of a command as parameters of a function, as typer takes them."""
     from dlfa_adapters.kinds import options_of_kinds
     from dlfa_adapters.learning import loops
-    from dlfa_adapters.learning.settings import MachineOptions, StepOptions, TextOptions
+    from dlfa_adapters.learning.machine_options import MachineOptions
+    from dlfa_adapters.learning.settings import StepOptions, TextOptions
 
     honoured = {name for loop in generated.honoured_by for name in getattr(loops, loop).honours}
     panels = {

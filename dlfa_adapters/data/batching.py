@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.utils.data import Sampler
 
+from dlfa_adapters.data.mixture import Mixture
 from dlfa_adapters.data.windows import Window
 from dlfa_adapters.ground.errors import ConfigError, RunError
 
@@ -68,10 +69,19 @@ class SameLengthSampler(Sampler[int]):
             where it was cut, and a batch that is not full comes last, as Trainer has it. With `one_stream` the same
             random numbers run through all epochs, each of which is requested once, and that batch stands anywhere: the
             order of heads on frozen states.
+        mixture: Which rows an epoch has; by default each once. With it `set_epoch` is called before every epoch.
     """
 
-    def __init__(self, lengths: Sequence[int], batch_size: int, seed: int, *, one_stream: bool = False) -> None:
-        self.lengths, self.batch_size, self.seed, self.epoch = lengths, batch_size, seed, 0
+    def __init__(
+        self,
+        lengths: Sequence[int],
+        batch_size: int,
+        seed: int,
+        *,
+        one_stream: bool = False,
+        mixture: Mixture | None = None,
+    ) -> None:
+        self.lengths, self.batch_size, self.seed, self.epoch, self.mixture = lengths, batch_size, seed, 0, mixture
         self._stream = torch.Generator().manual_seed(seed) if one_stream else None
 
     def set_epoch(self, epoch: int) -> None:
@@ -79,7 +89,7 @@ class SameLengthSampler(Sampler[int]):
         self.epoch = epoch
 
     def __len__(self) -> int:
-        return len(self.lengths)
+        return len(self.lengths) if self.mixture is None else self.mixture.epoch_rows
 
     def __iter__(self) -> Iterator[int]:
         for batch in self.batches():
@@ -88,7 +98,10 @@ class SameLengthSampler(Sampler[int]):
     def batches(self) -> list[list[int]]:
         """The batches of an epoch."""
         generator = self._stream or torch.Generator().manual_seed(self.seed * 100_003 + self.epoch)
-        order = torch.randperm(len(self.lengths), generator=generator).tolist()
+        if self.mixture is None:
+            order = torch.randperm(len(self.lengths), generator=generator).tolist()
+        else:
+            order = self.mixture.epoch(self.epoch)
         batches = []
         for start in range(0, len(order), 8 * self.batch_size):
             part = sorted(order[start : start + 8 * self.batch_size], key=self.lengths.__getitem__)

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,8 +14,6 @@ from dlfa_adapters.data.batching import HasInputIds, pad_batch
 from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.windows import Window
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.kinds import kind_of_task
-from dlfa_adapters.tasks import Task
 
 FoundScores = Iterable[tuple[Sequence[int], Tensor]]
 """Numbers of rows, and their scores; every row is in one of them."""
@@ -100,46 +97,6 @@ class Encoded(ABC):
     def tags(self, gold: Sequence[Any]) -> list[list[str]]:
         """The gold label of each of `words`."""
         return list(gold)
-
-
-class Examples:
-    """Inputs with their gold: what is trained or judged on.
-
-    Args:
-        task: The task, with the labels of the head.
-        encoded: The inputs.
-        gold: What is right for each, as the kind of the task has it.
-        languages: The language of each, where it matters.
-
-    Attributes:
-        rows: What Trainer batches; a window of a sentence, or a text.
-        words, tags: Words of each sentence, and their gold tags.
-    """
-
-    def __init__(self, task: Task, encoded: Encoded, gold: list[Any], languages: Sequence[str] = ()) -> None:
-        self.task, self.encoded, self.gold, self.languages = task, encoded, gold, languages
-        self.rows = encoded.labelled(gold)
-        self.words, self.tags = encoded.words, encoded.tags(gold)
-
-    @property
-    def windows(self) -> list[Window]:
-        """The words that are scored in each row, and their pieces."""
-        return self.encoded.windows
-
-    def collator(self, pad_token_id: int | None) -> Callable[[Sequence[Any]], dict[str, Tensor]]:
-        """What pads rows to the longest of a batch."""
-        return partial(type(self.encoded).collate, pad_token_id=pad_token_id)
-
-    def predictions(self, logits: Any) -> list[Any]:
-        """The prediction for each input, from the logits of all rows in their order, (rows, ...)."""
-        tensors = tuple(map(torch.as_tensor, logits)) if isinstance(logits, tuple) else torch.as_tensor(logits)
-        return self.encoded.decode([(range(len(self.rows)), tensors)])  # type: ignore[list-item]
-
-    def score(self, predictions: Sequence[Any]) -> float:
-        """The task's main score in percent; 0 where nothing could be scored (no entity in gold and predictions)."""
-        metric = kind_of_task(self.task).metrics(self.task)[0]
-        result = metric.compute(predictions=predictions, references=self.gold, labels=self.task.labels)
-        return round(100 * (result[metric.main_score] or 0.0), 4)
 
 
 TOKENS = {"cuda": (16384, 4096)}

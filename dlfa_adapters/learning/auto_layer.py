@@ -13,7 +13,7 @@ from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.ground.folders import draft_beside
 from dlfa_adapters.kinds import kind_of_task
-from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning.dataset import make_examples
 from dlfa_adapters.learning.features import all_rates, spec_of
 from dlfa_adapters.learning.frozen import Linear, learn_on_states, with_states

@@ -1,11 +1,10 @@
-"""Training on centred languages: the means that are requested, checked against data and encoder; rows by language."""
+"""Training on centred languages: the means that are requested, checked against data and encoder."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from dlfa_adapters.encoders.centre import Centring
 from dlfa_adapters.encoders.means import LanguageMeans
-from dlfa_adapters.kinds.encoded import Examples
 from dlfa_adapters.learning.settings import Settings
 
 
@@ -28,8 +27,3 @@ def read_centring(settings: Settings, model: Any, languages: Iterable[str]) -> C
     layers = range(means.depth + 1)
     means.check_fits(model, layers, languages)
     return Centring(means, tuple(layers))
-
-
-def row_languages(examples: Examples) -> list[str]:
-    """The language of each row."""
-    return [examples.languages[window.sentence] for window in examples.windows]

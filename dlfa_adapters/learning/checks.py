@@ -4,7 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.places import SAMPLE_TASKS, Reading, check_encoder_name, check_source, check_there, each_place
+from dlfa_adapters.data.places import (
+    SAMPLE_TASKS,
+    Reading,
+    check_encoder_name,
+    check_languages,
+    check_source,
+    check_there,
+    each_place,
+)
 from dlfa_adapters.data.sentences import check_splitter
 from dlfa_adapters.encoders.means_record import read_record
 from dlfa_adapters.ground.errors import ConfigError
@@ -12,6 +20,7 @@ from dlfa_adapters.kinds import Kind, kind_of_task
 from dlfa_adapters.learning.loops import check_honoured
 from dlfa_adapters.learning.ranges import check_steps
 from dlfa_adapters.learning.settings import Settings, make_settings
+from dlfa_adapters.learning.source_options import check_sources, named_languages
 from dlfa_adapters.predict.options import check_runs
 from dlfa_adapters.runs import check_run_place
 from dlfa_adapters.runs.lifecycle import check_training_place, read_plan
@@ -90,15 +99,31 @@ def check_options(
     dev = None if isinstance(dev_data, str) and dev_data == NO_DEV else dev_data
     places = [(place, "train") for place in each_place(source)] + [(place, "dev") for place in each_place(dev)]
     reading.check([place for place, _ in places])
+    check_sources(settings.steps, named_languages(source, language))
     for place, split in places:
         if place is not None:
             check_source(place, split, reading.of(place).get("format"))
+    check_languages_there(source, task, language)
     for file in (settings.text.parallel, settings.text.target_text):
         if file is not None:
             check_there(file)
     if settings.text.center is not None:
         read_record(settings.text.center)
     check_encoder_name(model)
+
+
+def check_languages_there(source: Any, task: str, language: str | None) -> None:
+    """Refuse training data of which names of files tell that they are not in the source languages.
+
+    Raises:
+        DataError: If so; the text lists the languages there are.
+    """
+    by_language = source if isinstance(source, Mapping) else {}
+    for code, place in by_language.items():
+        if isinstance(place, str | Path):
+            check_languages(place, task, "train", [code])
+    if isinstance(source, str | Path):
+        check_languages(source, task, "train", named_languages(source, language) or ["en"])
 
 
 def check_documents(task: str, first_sentences: int | None) -> None:

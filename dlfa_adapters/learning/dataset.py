@@ -14,7 +14,7 @@ from dlfa_adapters.data.places import AS_FOUND, Reading, each_place
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.kinds import kind_named, kind_of_task
-from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning.checks import NO_DEV
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.tasks import Task, get_task, labels_in_order, lookalikes
@@ -165,7 +165,7 @@ def examples_of(
 ) -> Examples:
     """Rows of inputs and their gold, in the form that the kind of the task has.
 
-    `languages` are those of the inputs, for `first_sentences` and `center`.
+    `languages` are those of the inputs, for `first_sentences`, `center`, and scores by language.
 
     Raises:
         ConfigError: If sentences of documents are asked for where there are none.
@@ -185,7 +185,7 @@ def examples_of(
         pooling=settings.head.pooling,
         **documents,
     )
-    return Examples(task, encoded, list(gold), languages or ())
+    return Examples(task, encoded, list(gold), languages)
 
 
 def labels_in(task: Task, predictions: Sequence[Any]) -> int:

@@ -1,7 +1,7 @@
 """The tuning `features`: the encoder runs once over the data, and a head learns on its states."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads.schema import STOCK_HEAD_TYPES
 from dlfa_adapters.kinds import Kind, kind_of_task
-from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.kinds.examples import MACRO_F1, Examples
 from dlfa_adapters.learning.arguments import epochs_between
 from dlfa_adapters.learning.dataset import labels_in
 from dlfa_adapters.learning.frozen import HeadSpec, Linear, Plateau, Rate, RateTrial, TrainedHead, learn_on_states
@@ -25,10 +25,12 @@ class OnFeatures:
     Attributes:
         trial: The head, at each rate that was tried.
         labels: How many different labels it predicts on dev; None without dev data.
+        by_language: `dev`, the score of each language, and `macro_f1`, that of each.
     """
 
     trial: RateTrial
     labels: int | None = None
+    by_language: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 def train_features(
@@ -71,7 +73,7 @@ def train_features(
         states["train"],
         states.get("dev"),
         train.task,
-        schedule_of(settings, len(train.rows)),
+        schedule_of(settings, train.epoch_rows),
         rates=[rates_of(settings, with_dev=dev is not None)],
         seed=settings.steps.seed,
         checkpoint=folder.with_name("epoch.safetensors"),
@@ -82,12 +84,14 @@ def train_features(
     else:
         head_type = kind_of_task(train.task).head_types[0]
         add_trained_head(model, head_name, trial.head, train.task.labels, head_type)
-    labels = None
+    labels, by_language = None, {}
     if dev is not None:
         on_dev = states["dev"]
-        labels = labels_in(dev.task, on_dev.predictions(model.heads[head_name].to(on_dev.states.device)))
+        predicted = on_dev.predictions(model.heads[head_name].to(on_dev.states.device))
+        labels = labels_in(dev.task, predicted)
+        by_language = {"dev": dev.scores(predicted), MACRO_F1: dev.macro_f1(predicted)}
     model.to(device)
-    return OnFeatures(trial, labels)
+    return OnFeatures(trial, labels, by_language)
 
 
 def _check(settings: Settings, kind: Kind, dev: object) -> None:

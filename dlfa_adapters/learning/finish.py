@@ -12,7 +12,7 @@ from dlfa_adapters.encoders import Encoder
 from dlfa_adapters.encoders.centre import Centring
 from dlfa_adapters.ground.environment import device_name, world_size
 from dlfa_adapters.kinds import kind_of_task, metrics_for
-from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.kinds.examples import MACRO_F1, Examples
 from dlfa_adapters.learning.dataset import labels_in
 from dlfa_adapters.learning.features import add_trained_head
 from dlfa_adapters.learning.frozen import TrainedHead
@@ -38,6 +38,7 @@ class Outcome:
         dev_scores: The dev score of each evaluation.
         dev_score: That of the best weights; None without dev data.
         labels: How many different labels they predict on dev; None without dev data.
+        by_language: Of the best weights `dev`, the score of each language, and `macro_f1`, that of each.
         seconds: How long it took, data and encoder not counted.
         found_nothing: That the model predicts nothing of use on dev, and what to try; None where it does.
         advice: What might give a better one; None where nothing speaks for it.
@@ -47,6 +48,7 @@ class Outcome:
     dev_scores: list[float] = field(default_factory=list)
     dev_score: float | None = None
     labels: int | None = None
+    by_language: dict[str, dict[str, float]] = field(default_factory=dict)
     seconds: float = 0.0
     found_nothing: str | None = None
     advice: str | None = None
@@ -115,7 +117,8 @@ def write_training_run(training: Training, plan: Plan, encoder: dict[str, Any], 
     task, settings, tuning = plan.task, plan.settings, plan.tuning
     trainable, total = trainable_share(plan.report)
     languages = plan.data.get("dev", {}).get("language")
-    dev = {language: outcome.dev_score for language in ([languages] if isinstance(languages, str) else [])}
+    by_language, macro_f1 = outcome.by_language.get("dev"), outcome.by_language.get(MACRO_F1)
+    dev = {languages: outcome.dev_score} if isinstance(languages, str) else by_language
     config = run_record(
         task,
         encoder=encoder,
@@ -142,7 +145,11 @@ def write_training_run(training: Training, plan: Plan, encoder: dict[str, Any], 
             **machine(),
         },
         data=plan.data,
-        metrics={"name": metrics_for(task)[0].main_score, "dev": dev or outcome.dev_score},
+        metrics={
+            "name": metrics_for(task)[0].main_score,
+            "dev": dev or outcome.dev_score,
+            **({MACRO_F1: macro_f1} if macro_f1 else {}),
+        },
     )
 
     if plan.centring is not None:

@@ -116,7 +116,7 @@ def choose_states(ready: Ready, folder: Path) -> Choice | None:
         return None
     plan.model.to("cuda" if torch.cuda.is_available() else plan.model.device)
     indices, pad_token_id = plan.model.heads[plan.task.name].indices, plan.encoder.tokenizer.pad_token_id
-    choice = choose(plan.model, indices, rows, len(ready.train.rows), pad_token_id, plan.settings, folder)
+    choice = choose(plan.model, indices, rows, ready.train.epoch_rows, pad_token_id, plan.settings, folder)
     if choice is not None:
         plan.states, plan.settings = choice.line, plan.settings.changed(states=choice.states)
     return choice
@@ -139,7 +139,7 @@ def choose(
         model: A model of adapters that a tuning has prepared, where it will be trained.
         indices: The states that the head fuses.
         rows: All rows, of training and dev data.
-        count: How many of them are training data.
+        count: How many an epoch has.
         pad_token_id: The tokenizer's.
         settings: Resolved ones.
         folder: Where states may go.

@@ -14,7 +14,7 @@ from dlfa_adapters.encoders.parts import check_length
 from dlfa_adapters.ground.environment import Progress, device_name, world_size
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import kind_of_task
-from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning.arguments import least_steps, told
 from dlfa_adapters.learning.auto_layer import AUTO, LayerChoice, choose_layer
 from dlfa_adapters.learning.centred import read_centring
@@ -29,6 +29,8 @@ from dlfa_adapters.learning.dataset import (
     task_for,
 )
 from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.learning.source_options import named_languages
+from dlfa_adapters.learning.sources import in_a_line, mix
 from dlfa_adapters.predict.options import with_runs
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tuning import TUNINGS, PartSize, Tuning, parameter_report, trainable_share
@@ -99,6 +101,7 @@ class Plan:
             f"Tuning: {self.tuning} ({self.tuning.summary}){_left_out(self.tuning)}; there is also {others}",
             f"Head: {head['fusion']}{layers}{gate}{lstm}, {len(self.task.labels)} labels",
             f"Data: {'; '.join(data)}",
+            *in_a_line(self.data["train"].get("sources")),
             *(f"Read: {line}" for line in self.taken),
             f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
             f"Steps: {length}, batch {steps.batch_size}, {rate}, {self.settings.machine.precision}; {where}",
@@ -199,7 +202,8 @@ def prepare(
         data["dev"] = describe_data(dev_rows, source if dev_source is None else dev_source)
     read = with_runs(kind, options)
     train = make_examples(known, rows.dataset, loaded.tokenizer, settings, read)
-    given, count = settings, len(train.rows)
+    data["train"] |= mix(train, named_languages(source, language), settings.steps)
+    given, count = settings, train.epoch_rows
     plateau = tuning.on_states and settings.head.classifier == "bilstm"
     settings = least_steps(given, count, plateau=plateau)
     cut = settings_to_predict(settings, known, loaded)

@@ -6,26 +6,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from transformers import TrainerState
-
 from dlfa_adapters.data.places import Reading, each_place
-from dlfa_adapters.fusion import Fusion
 from dlfa_adapters.ground.environment import Progress, is_main, wait_for_everyone, world_size
 from dlfa_adapters.ground.errors import ConfigError, RunError
-from dlfa_adapters.kinds import kind_of_task
-from dlfa_adapters.learning.arguments import training_arguments, with_evaluations
 from dlfa_adapters.learning.auto_layer import LayerChoice
 from dlfa_adapters.learning.checks import check_kind, check_training, default_source, known_kind
 from dlfa_adapters.learning.dataset import PYTHON_OBJECTS, Sources, source_as_text
 from dlfa_adapters.learning.features import train_features
 from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
-from dlfa_adapters.learning.from_block import Choice, choose_states
+from dlfa_adapters.learning.from_block import choose_states
 from dlfa_adapters.learning.loops import check_honoured
 from dlfa_adapters.learning.plan import Plan, Ready, prepare
 from dlfa_adapters.learning.ranges import at_the_edge, check_rates
-from dlfa_adapters.learning.safeguards import check_weights, last_checkpoint
+from dlfa_adapters.learning.safeguards import check_weights
 from dlfa_adapters.learning.settings import make_settings, resolve
-from dlfa_adapters.learning.trainer import FullTrainer, ModularTrainer, dev_scores, kept_entry, patience_is_over
+from dlfa_adapters.learning.steps import train_steps
 from dlfa_adapters.runs import Run, read_run
 from dlfa_adapters.runs.lifecycle import Training, has_plan, request_left
 from dlfa_adapters.tuning import default_tuning, get_tuning
@@ -88,9 +83,8 @@ def train(
         DataError: If the data cannot be read or are not for this task.
         RunError: If the training diverges, or there is nothing to resume.
     """
-    check_training(
-        task, train_data=train_data, dev_data=dev_data, labels=labels, model=model, tuning=tuning, out=out, **options
-    )
+    data: dict[str, Any] = {"train_data": train_data, "dev_data": dev_data, "language": language, "labels": labels}
+    check_training(task, **data, model=model, tuning=tuning, out=out, **options)
     reading = Reading.taken_from(options)
     given = make_settings(**options)
     method = get_tuning(tuning or default_tuning(), given.steps.leave_out)
@@ -144,7 +138,7 @@ def train(
         if method.on_states:
             outcome = _features(ready, training.folder / "states", report)
         else:
-            outcome = _steps(ready, training, states, report, on_step, on_epoch)
+            outcome = train_steps(ready, training, states, report, on_step, on_epoch)
         check_weights(plan.model)
         if is_main():
             outcome.seconds = round(time.monotonic() - began, 1)
@@ -194,54 +188,10 @@ def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
         plan.tried = {rate.learning_rate: score for rate, score in zip(trial.rates, trial.dev, strict=True)}
         if trial.edge:
             logger.warning(at_the_edge(trial.edge, trial.rate.learning_rate, plan.tried))
-    return Outcome(f"epoch {head.epoch}", head.dev_scores, head.dev_score if trial.dev else None, learned.labels)
-
-
-def _steps(
-    ready: Ready,
-    training: Training,
-    states: Choice | None,
-    report: Progress,
-    on_step: Callable[[int], None] | None,
-    on_epoch: Callable[[int], None] | None,
-) -> Outcome:
-    """Train with Trainer, from the last complete checkpoint where there is one."""
-    plan, settings, has_dev = ready.plan, ready.plan.settings, ready.dev is not None
-    head = plan.encoder.model.heads[plan.task.name]
-    if settings.machine.compile:
-        for fusion in (module for module in plan.model.modules() if isinstance(module, Fusion)):
-            fusion.compile(dynamic=True)
-    total = settings.steps.total(len(ready.train.rows))
-    settings = with_evaluations(settings, len(ready.train.rows))
-    unused, labels = max(head.indices) < head.num_layers, kind_of_task(plan.task).label_inputs
-    args = training_arguments(settings, training.folder, has_dev=has_dev, find_unused=unused, label_names=labels)
-    checkpoint = last_checkpoint(training.folder, training.before is not None)
-    state = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")) if checkpoint else TrainerState()
-    report("Training", state.global_step, total)
-
-    def step(number: int) -> None:
-        report("Training", 1, total)
-        if on_step is not None:
-            on_step(number)
-
-    make = ModularTrainer if plan.tuning.saved == "adapters" else FullTrainer
-    trainer = make(
-        plan.model,
-        args,
-        settings=settings,
-        pad_token_id=plan.encoder.tokenizer.pad_token_id,
-        train=ready.train,
-        dev=ready.dev,
-        on_step=step,
-        on_epoch=on_epoch or (lambda number: None),
-        lower=states.computed(ready, report) if states else None,
-        centring=plan.centring,
+    return Outcome(
+        f"epoch {head.epoch}",
+        head.dev_scores,
+        head.dev_score if trial.dev else None,
+        learned.labels,
+        learned.by_language,
     )
-    if checkpoint and patience_is_over(state, settings.steps.patience):
-        trainer.state = state
-        trainer._load_best_model()
-    else:
-        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    best = trainer.state.best_global_step if has_dev else trainer.state.global_step
-    scores, entry = dev_scores(trainer.state), kept_entry(trainer.state)
-    return Outcome(f"step {best}", scores, max(scores) if scores else None, entry.get("eval_labels"))

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from dlfa_adapters.fusion.options import Option, check_values, flat, no_such_option, options_of
 from dlfa_adapters.ground.environment import world_size
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import Kind, options_of_kinds
+from dlfa_adapters.learning.machine_options import MachineOptions
 from dlfa_adapters.learning.ranges import (
     accumulation_steps,
     blocks_left_out,
@@ -16,6 +17,7 @@ from dlfa_adapters.learning.ranges import (
     rates_to_try,
     several_rates,
 )
+from dlfa_adapters.learning.source_options import as_text
 from dlfa_adapters.tasks.head_options import HeadOptions
 from dlfa_adapters.tuning import Tuning
 
@@ -62,6 +64,9 @@ class StepOptions:
         every: Evaluate and checkpoint every so many steps; default: after each epoch, or every few short ones.
         seed: Seed of first weights, order of batches and dropout.
         leave_out: Blocks without LoRA or adapters, e.g. 1-6; default: none. The lowest run once, see --states.
+        source_weights: How often each source language is drawn: en=3,de=1; default: see the temperature.
+        source_temperature: Rows of a source language with n of them are drawn as n^(1/T); 1: each row as often as every
+            other, a great T: each language as often as every other; default: 1.
     """
 
     epochs: int | None = None
@@ -80,33 +85,12 @@ class StepOptions:
     every: int | None = None
     seed: int = 0
     leave_out: tuple[int, ...] | None = None
+    source_weights: str | None = None
+    source_temperature: float | None = None
 
     def total(self, rows: int) -> int:
         """Steps in all, of a training on so many rows."""
         return self.max_steps if self.max_steps > 0 else -(-rows // self.batch_size) * (self.epochs or 1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MachineOptions:
-    """How the machine is used; nothing of it changes what is learnt, up to rounding.
-
-    Attributes:
-        micro_batch_size: Items that a process runs at once; fewer take less memory and give the same gradients, up to
-            the statistics of batch norm.
-        precision: Numbers to compute in; default: bf16 on a GPU.
-        gradient_checkpointing: Compute activations again in the backward pass: less memory, a third more time.
-        compile: torch.compile, of the fusion alone.
-        report_to: Where curves go: none, tensorboard, wandb.
-        states: Blocks that do not change run once (`cached`) or in every epoch (`through`); default: cached where there
-            is room and more than one epoch.
-    """
-
-    micro_batch_size: int | None = None
-    precision: Literal["fp32", "bf16", "fp16"] | None = None
-    gradient_checkpointing: bool = False
-    compile: bool = False
-    report_to: str = "none"
-    states: Literal["cached", "through"] | None = None
 
 
 _PARTS = (TextOptions, StepOptions, MachineOptions)
@@ -196,7 +180,7 @@ def make_settings(**options: Any) -> Settings:
     options = {name: value for name, value in options.items() if value is not None}
     if isinstance(layer := options.get("fuse_layer"), str) and layer != "auto":
         raise ConfigError(f"fuse_layer must be a layer, several, or auto; got {layer!r}.")
-    options = blocks_left_out(several_rates(options))
+    options = as_text(blocks_left_out(several_rates(options)))
     check_ranges(options)
     for part in _PARTS:
         try:

@@ -14,10 +14,9 @@ from dlfa_adapters.encoders.centre import Centring
 from dlfa_adapters.encoders.compute import LowerStates
 from dlfa_adapters.ground.environment import wait_for_everyone, without_lines
 from dlfa_adapters.heads import AdapterTrainer
-from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning.arguments import parameter_groups
-from dlfa_adapters.learning.centred import row_languages
-from dlfa_adapters.learning.dataset import labels_in
+from dlfa_adapters.learning.dev import dev_score, patience_is_over
 from dlfa_adapters.learning.from_block import NUMBERS, numbered, with_numbers
 from dlfa_adapters.learning.safeguards import check_gradients, check_loss, prune, removed_if_the_disk_is_full, seal
 from dlfa_adapters.learning.settings import Settings
@@ -59,8 +58,9 @@ class TrainingMixin:
         centring: Centring | None = None,
     ) -> None:
         self.settings, self.frozen, self.lower = settings, frozen_modules(model), lower
+        self.mixture = getattr(train, "mixture", None)  # of text to mask there is none
         self.centring, numbers = centring, bool(lower or centring)
-        both = [row_languages(each) for each in (train, dev) if each is not None] if centring else []
+        both = [each.row_languages() for each in (train, dev) if each is not None] if centring else []
         self.languages = [language for languages in both for language in languages]
         self.learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
         super().__init__(  # type: ignore[call-arg]
@@ -138,7 +138,8 @@ class TrainingMixin:
 
     def _get_train_sampler(self: Any, train_dataset: Any = None) -> SameLengthSampler:
         lengths = [len(row.input_ids) for row in train_dataset or self.train_dataset]
-        return SameLengthSampler(lengths, self.settings.steps.batch_size, self.settings.steps.seed)
+        steps = self.settings.steps
+        return SameLengthSampler(lengths, steps.batch_size, steps.seed, mixture=self.mixture)
 
     def _save_checkpoint(self: Any, model: Any, trial: Any) -> None:
         folder = Path(self.args.output_dir)
@@ -196,36 +197,3 @@ class _Seams(TrainerCallback):
         """Stop when the patience is over."""
         if patience_is_over(state, self.settings.steps.patience):
             control.should_training_stop = True
-
-
-def patience_is_over(state: Any, patience: int) -> bool:
-    """Whether the best dev score is `patience` evaluations old; never with patience 0."""
-    scores = dev_scores(state)
-    return bool(patience and scores) and len(scores) - 1 - scores.index(max(scores)) >= patience
-
-
-def dev_scores(state: Any) -> list[float]:
-    """The dev score of each evaluation so far."""
-    return [entry["eval_score"] for entry in state.log_history if "eval_score" in entry]
-
-
-def kept_entry(state: Any) -> dict[str, Any]:
-    """What was logged when the best weights were evaluated; nothing without dev data."""
-    entries = (entry for entry in state.log_history if "eval_score" in entry)
-    return next((entry for entry in entries if entry["step"] == state.best_global_step), {})
-
-
-def dev_score(dev: Examples) -> Callable[[Any], dict[str, float]]:
-    """What Trainer calls with logits and losses of all dev rows.
-
-    It gives the `score`; the `rank` by which the checkpoint is chosen: of equal scores, which have four decimals, the
-    one with the lower loss has the higher rank; and `labels`, how many labels were predicted.
-    """
-
-    def score(prediction: Any) -> dict[str, float]:
-        predicted = dev.predictions(prediction.predictions)
-        value, loss = dev.score(predicted), float(prediction.losses.mean())
-        share = loss / (1 + loss) if math.isfinite(loss) else 1.0
-        return {"score": value, "rank": value - 1e-5 * share, "labels": labels_in(dev.task, predicted)}
-
-    return score

@@ -169,5 +169,5 @@ def _train(task: str, number: int, chosen: dict[str, Any], folder: Path, options
     metrics = run.config["metrics"]["dev"]
     if metrics is None:
         raise ConfigError("A search needs dev data in the source language; name some with --dev.")
-    score = metrics if isinstance(metrics, float) else next(iter(metrics.values()))
+    score = metrics if isinstance(metrics, float) else sum(metrics.values()) / len(metrics)
     return Trial(number, chosen, score)

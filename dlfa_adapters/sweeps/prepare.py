@@ -12,7 +12,7 @@ from dlfa_adapters.encoders.centre import Centring
 from dlfa_adapters.encoders.parts import check_length
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import kind_of_task
-from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning.centred import read_centring
 from dlfa_adapters.learning.checks import default_source
 from dlfa_adapters.learning.data_notes import data_notes

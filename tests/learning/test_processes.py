@@ -22,6 +22,7 @@ CASES = {
     "lora": {"tuning": "lora"},
     "peft-lora": {"tuning": "peft-lora"},
     "one layer": {"tuning": "full", "fusion": "layer"},  # the blocks above it get no gradient
+    "two sources": {"tuning": "full", "source_temperature": 5.0, "language": None},
     "accumulated": {"tuning": "bottleneck", "norm": "layer", "micro_batch_size": 2},
 }
 STEP = {"fuse_layer": 2, "batch_size": 8, "max_steps": 1, "language": "en", "dev_data": "none", "seed": 0}
@@ -32,6 +33,8 @@ def gradients_of(case, model, train_data, out):
     from dlfa_adapters.learning import train
 
     found = {}
+    if case == "two sources":
+        train_data = {"en": train_data, "de": train_data[:3]}
 
     def keep(wrapped, step, learning):
         inner = getattr(wrapped, "module", wrapped)

@@ -1,12 +1,24 @@
 """Training on data in several source languages: a file for each, or a folder with all."""
 
 import json
+from collections import Counter
+from types import SimpleNamespace
 
 import pytest
+import torch
+from sklearn.metrics import f1_score
 
+from dlfa_adapters import load_run
+from dlfa_adapters.data.mixture import Mixture
+from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
+from dlfa_adapters.kinds import metrics_for
 from dlfa_adapters.learning import resume_training
+from dlfa_adapters.learning.checks import check_options
 from dlfa_adapters.learning.dataset import describe_data, load_dev, load_split
+from dlfa_adapters.learning.frozen.judge import Judge
+from dlfa_adapters.learning.loops import check_swept
+from dlfa_adapters.tasks import NER
 
 LANGUAGES = ["en", "de"]
 
@@ -59,6 +71,13 @@ def test_a_training_on_two_languages(start, folder, tmp_path):
     assert run.config["training"]["picked_on"] == "English, de dev"
     [line] = [line for line in plan.lines() if line.startswith("Data: ")]
     assert f"train-en.tsv, {folder / 'train-de.tsv'} (en, de, 16 items)" in line
+    assert (
+        "Sources: en 8 items, 50 %; de 8 items, 50 % of the rows that are drawn; an epoch has as many as en alone"
+        in plan.lines()
+    )
+    described = {"items": 8, "rows": 8, "share": 0.5}
+    assert run.config["data"]["train"]["sources"] == {"en": described, "de": described}
+    assert run.config["training"]["steps"] == 2  # those of the 8 English sentences, in batches of 4
     one, _ = start("ner", tmp_path / "one", "full", fuse_layer=2, train_data=folder, dev_data=folder, language="en,de")
     assert {name: sha for name, sha in one.config["files"].items() if name.endswith(".safetensors")} == {
         name: sha for name, sha in run.config["files"].items() if name.endswith(".safetensors")
@@ -102,3 +121,143 @@ def start_and_resume(start, source, out):
     with pytest.raises(KeyboardInterrupt):
         start("ner", out, "full", fuse_layer=2, train_data=source, dev_data="none", language=None, on_epoch=die)
     resume_training(out)
+
+
+@pytest.mark.parametrize("tuning", ["full", "features"])
+def test_dev_is_scored_by_language_and_their_mean_picks_the_epoch(tuning, start, folder, tmp_path):
+    """Against each language alone, with the run's own predictions."""
+    data = {"train_data": folder, "dev_data": by_language(folder, "dev"), "language": "en,de"}
+    if tuning == "full":
+        data["dev_data"] = folder
+    else:
+        data |= {"train_data": by_language(folder, "train"), "language": None}
+    run, _ = start("ner", tmp_path / "run", tuning, fuse_layer=2, epochs=3, learning_rate=1e-2, **data)
+    metrics, training = run.config["metrics"], run.config["training"]
+    tagger = load_run(run.folder)
+    for language in LANGUAGES:
+        dev = load_source(folder / f"dev-{language}.tsv", "ner", "dev").dataset
+        predicted = tagger.predict(dev["words"])
+        [main, *_] = metrics_for(NER)
+        score = main.compute(predictions=predicted, references=dev["tags"])["span_f1_lenient"] or 0.0
+        assert metrics["dev"][language] == pytest.approx(100 * score, abs=1e-3)
+        gold, guessed = ([tag for tags in side for tag in tags] for side in (dev["tags"], predicted))
+        macro = f1_score(gold, guessed, average="macro", zero_division=0)
+        assert metrics["macro_f1"][language] == pytest.approx(100 * macro, abs=1e-3)
+    kept = max(training["dev_scores"])
+    assert kept == pytest.approx(sum(metrics["dev"].values()) / 2, abs=1e-3)
+    assert len(training["dev_scores"]) == 3
+
+
+def test_heads_on_states_are_judged_by_the_mean_over_languages():
+    """Where languages have unequally many items, a mean over languages is no score of all items together."""
+
+    class OfItems(Judge):
+        def counts(self, stacks, losses=None):
+            return torch.tensor([[[1, 1], [0, 1], [0, 1], [1, 1]]])  # right, items
+
+        def score(self, counts):
+            return 100 * counts[..., 0] / counts[..., 1]
+
+    judge = OfItems(
+        SimpleNamespace(items_by_language=lambda: {"en": [0, 1, 2], "de": [3]}, states=SimpleNamespace(device="cpu"))
+    )
+    scores, _ = judge.judge([SimpleNamespace(members=[0])])
+    assert scores == [pytest.approx((100 / 3 + 100) / 2)]
+
+
+def drawn(start, folder, out, tuning, **options):
+    """How often each language is in the batches of a training, and the run."""
+    seen = Counter()
+    epoch = Mixture.epoch
+
+    def counted(self, number):
+        rows = epoch(self, number)
+        of = {row: language for language, rows in self.rows.items() for row in rows}
+        seen.update(of[row] for row in rows)
+        return rows
+
+    data = {"train_data": by_language(folder, "train"), "dev_data": folder, "language": None}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Mixture, "epoch", counted)
+        run, _ = start("ner", out, tuning, **{"fuse_layer": 2, **data, **options})
+    return seen, run
+
+
+@pytest.mark.parametrize("tuning", ["full", "lora", "features", "bilstm"])
+def test_every_way_of_training_draws_by_weight(tuning, start, folder, tmp_path):
+    options = {"classifier": "bilstm", "lstm_hidden": 4} if tuning == "bilstm" else {}
+    method = "features" if tuning == "bilstm" else tuning
+    settings = {"epochs": 20, "source_weights": {"de": 1, "en": 19}, **options}
+    seen, run = drawn(start, folder, tmp_path / "run", method, **settings)
+    assert seen["en"] > 8 * seen["de"] > 0
+    assert [of["share"] for of in run.config["data"]["train"]["sources"].values()] == [0.95, 0.05]
+    assert run.config["training"]["source_weights"] == "de=1,en=19"
+
+
+def test_the_rows_that_trainer_gets_are_those_of_the_mixture(start, folder, tmp_path):
+    """The German sentences have words with x at the end, so a batch tells what it is made of."""
+    shares = {}
+    for weights in ("en=1,de=1000000", "en=1000000,de=1"):
+        data = {"train_data": by_language(folder, "train"), "dev_data": "none", "language": None}
+        shares[weights] = start("ner", tmp_path / weights, "full", fuse_layer=2, source_weights=weights, **data)[0]
+    german, english = (run.config["files"] for run in shares.values())
+    alone, _ = start("ner", tmp_path / "de", "full", fuse_layer=2, train_data=folder, dev_data="none", language="de")
+    assert german["encoder/model.safetensors"] != english["encoder/model.safetensors"]
+    assert alone.config["training"]["steps"] == shares["en=1,de=1000000"].config["training"]["steps"]
+
+
+@pytest.mark.parametrize("tuning", ["full", "features"])
+def test_a_mixture_goes_on_exactly_where_it_was_cut(tuning, start, folder, tmp_path):
+    class Killed(BaseException):
+        pass
+
+    def die(stage, done, total):
+        steps[0] += done if stage == "Training" else 0
+        if steps[0] >= 5:
+            raise Killed
+
+    steps = [0]
+    data = {"train_data": by_language(folder, "train"), "dev_data": folder, "language": None}
+    options = {"epochs": 4, "batch_size": 4, "source_temperature": 5.0, "fuse_layer": 2, **data}
+    if tuning == "full":
+        options["every"] = 3
+    through, _ = start("ner", tmp_path / "through", tuning, **options)
+    with pytest.raises(Killed):
+        start("ner", tmp_path / "cut", tuning, **options, progress=die)
+    cut = resume_training(tmp_path / "cut")
+    for name, sha in through.config["files"].items():
+        if name.endswith(".safetensors"):
+            assert cut.config["files"][name] == sha, name
+    assert cut.config["training"]["dev_scores"] == through.config["training"]["dev_scores"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"source_weights": "en=1"}, "no weight for de; give one, e.g. de=1"),
+        ({"source_weights": "en=1,de=2,fr=1"}, "has a weight for fr, but the source languages are en, de"),
+        ({"source_weights": "en=1,de=0"}, "numbers above 0 by language, such as en=3,de=1; got de=0"),
+        ({"source_weights": "en=1,de"}, "numbers above 0 by language, .* got de="),
+        ({"source_weights": "en=1,en=2"}, "names en twice"),
+        ({"source_weights": ""}, "numbers above 0 by language, .* got ="),
+        ({"source_weights": {}}, "must be weights by language, such as en=3,de=1"),
+        ({"source_weights": {"en": 1, "de": float("nan")}}, "numbers above 0"),
+        ({"source_weights": "en=1,de=1", "source_temperature": 2.0}, "both say how often a source is drawn; give one"),
+        ({"source_temperature": 0.0}, "source_temperature must be a number above 0"),
+        ({"language": "en", "source_temperature": 2.0}, "needs several source languages; name them"),
+        ({"language": "en,fr"}, "expected a train file for fr, but there are files for de, en"),
+        ({"train_data": "samples:ner", "language": "en,xx"}, "train data for en, but not for xx"),
+    ],
+)
+def test_what_is_refused_before_anything_is_loaded(options, message, folder):
+    given = {"train_data": str(folder), "language": "en,de", **options}
+    with pytest.raises((ConfigError, DataError), match=message):
+        check_options("ner", **given)
+
+
+def test_a_sweep_has_no_use_for_weights(folder):
+    with pytest.raises(ConfigError, match="has no use for --source-weights"):
+        check_options(
+            "ner", tuning="features", check=check_swept, train_data=str(folder), language="en,de",
+            source_weights="en=1,de=1",
+        )  # fmt: skip

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning import resume_training
 from dlfa_adapters.learning.arguments import MOST_EVALUATIONS, epochs_between, least_steps
 from dlfa_adapters.learning.frozen import OnStates
@@ -103,12 +103,12 @@ def test_the_last_step_is_judged_wherever_the_others_fall(start, tmp_path):
 
 
 def test_of_equal_scores_the_lower_loss_is_kept(start, tmp_path, monkeypatch):
-    import dlfa_adapters.learning.run as run_module
+    import dlfa_adapters.learning.steps as steps_module
 
-    monkeypatch.setattr(Examples, "score", lambda self, predictions: 50.0)
+    monkeypatch.setattr(Examples, "scores", lambda self, predictions: {"en": 50.0})
     seen = {}
-    entry = run_module.kept_entry
-    monkeypatch.setattr(run_module, "kept_entry", lambda state: seen.update(state=state) or entry(state))
+    entry = steps_module.kept_entry
+    monkeypatch.setattr(steps_module, "kept_entry", lambda state: seen.update(state=state) or entry(state))
     run, _ = start("ner", tmp_path / "run", "full", fuse_layer=2, epochs=8, learning_rate=1e-2)
     losses = {e["step"]: e["eval_loss"] for e in seen["state"].log_history if "eval_loss" in e}
     best = min(losses, key=losses.__getitem__)
@@ -117,11 +117,12 @@ def test_of_equal_scores_the_lower_loss_is_kept(start, tmp_path, monkeypatch):
 
 
 def test_a_higher_score_counts_more_than_any_loss():
-    from dlfa_adapters.learning.trainer import dev_score
+    from dlfa_adapters.learning.dev import dev_score
 
     def rank(score, loss):
         tags = [["O"], ["B-X", "O"]]
-        dev = SimpleNamespace(task=NER, score=lambda predictions: score, predictions=lambda logits: tags)
+        given = {"scores": lambda predictions: {"en": score}, "macro_f1": lambda predictions: {}}
+        dev = SimpleNamespace(task=NER, predictions=lambda logits: tags, **given)
         found = dev_score(dev)(SimpleNamespace(predictions=torch.zeros(1).numpy(), losses=torch.tensor([loss]).numpy()))
         assert found["labels"] == 2
         return found["rank"]
@@ -181,7 +182,7 @@ def test_a_classifier_with_one_answer_is_not_announced(tuning, start, tmp_path):
 
 def test_best_near_the_end(start, tmp_path, monkeypatch):
     rising = iter([(float(score), 1 / score) for score in (10, 20, 30, 40, 50, 60, 70, 80, 90, 95)])
-    monkeypatch.setattr(Examples, "score", lambda self, predictions: next(rising)[0])
+    monkeypatch.setattr(Examples, "scores", lambda self, predictions: {"en": next(rising)[0]})
     run, _ = start("ner", tmp_path / "run", "full", fuse_layer=2, epochs=10, learning_rate=1e-9)
     assert run.config["training"]["best"] == "step 20"
     assert run.config["training"]["advice"].endswith("(step 20, 95.0; before it 80.0), so more may do better: type "

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-import dlfa_adapters.learning.run as run_module
+import dlfa_adapters.learning.steps as steps_module
 import dlfa_adapters.learning.trainer as trainer_module
 from dlfa_adapters.data.batching import SameLengthSampler
 from dlfa_adapters.ground.errors import ConfigError, DataError
@@ -27,7 +27,7 @@ def trainers(monkeypatch):
             made.append(cls(*args, **kwargs))
             return made[-1]
 
-        monkeypatch.setattr(run_module, name, build)
+        monkeypatch.setattr(steps_module, name, build)
     return made
 
 

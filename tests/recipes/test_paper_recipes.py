@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from dlfa_adapters.predict.shift import ALPHAS
+from dlfa_adapters.runs import read_run
 
 DEEP = SimpleNamespace(config=SimpleNamespace(num_hidden_layers=12))
 
@@ -134,3 +135,31 @@ def test_table_4_of_langinfo_shifts_with_labels_and_without(recipe, data, tiny_f
     again = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| layers above 1")]
     assert again[0].split("|")[2:] == again[-1].split("|")[2:]  # a shift by nothing
     assert {path: path.stat().st_mtime_ns for path in trained} == trained
+
+
+def test_xmulti_table_2_has_two_models_a_task(recipe, data, tiny_folder, tmp_path, capsys, monkeypatch):
+    folder = tmp_path / "four"
+    for task in ("udpos", "pawsx"):
+        (folder / task).mkdir(parents=True)
+        for split in ("train", "dev", "test"):
+            text = (data / "xtreme" / task / f"{split}-en.tsv").read_text("utf-8")
+            for language in ("en", "de"):
+                (folder / task / f"{split}-{language}.tsv").write_text(text, "utf-8")
+    module, trained = recipe("paper/xmulti_table2"), []
+    train = module.train
+    monkeypatch.setattr(module, "train", lambda *args, **options: trained.append(options) or train(*args, **options))
+    arguments = ["--data", folder, "--model", tiny_folder, "--tasks", "pos", "pawsx", "--languages", "en", "de"]
+    arguments += ["--tuning", "features", "--epochs", 2, "--seeds", 2, "--temperature", 3, "--out", tmp_path / "out"]
+    module.main([*map(str, arguments)])
+    header, _, *lines = capsys.readouterr().out.splitlines()
+    assert header == "| model, macro-F1 | en | de |"
+    cell = r"\d+\.\d ± \d+\.\d"
+    for line, name in zip(lines, ("pos, cross", "pos, multi", "pawsx, cross", "pawsx, multi"), strict=True):
+        assert re.fullmatch(rf"\| {name} \| {cell} \| {cell} \|", line), line
+    asked = [(options["language"], options["source_temperature"], options["learning_rate"]) for options in trained]
+    assert asked[:4] == [("en", None, None)] * 2 + [("en,de", 3.0, None)] * 2
+    steps = {path.name: read_run(path).config["training"]["steps"] for path in (tmp_path / "out").glob("*-0")}
+    assert steps["pos-cross-features-0"] == steps["pos-multi-features-0"]
+    module.main([*map(str, arguments)])
+    assert len(trained) == 8  # from the runs that are there
+    assert capsys.readouterr().out.splitlines()[2:] == lines

@@ -9,7 +9,7 @@ from dlfa_adapters.data.places import AS_FOUND, Reading
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.kinds import kind_of_task
-from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning.dataset import Sources, check_same_kind, examples_of, load_dev, load_split, task_for
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.predict import Items

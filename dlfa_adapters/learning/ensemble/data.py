@@ -12,11 +12,11 @@ from torch.nn.functional import cross_entropy
 from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.kinds import kind_of_task
-from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.kinds.examples import Examples
 
 
 class HasRow(Protocol):
-    """A row of `kinds.encoded.Examples`."""
+    """A row of `kinds.examples.Examples`."""
 
     @property
     def input_ids(self) -> list[int]:
@@ -58,7 +58,7 @@ class DeviceRows:
     """Rows without padding, one after the other, on a device.
 
     Args:
-        rows: From `kinds.encoded.Examples`.
+        rows: From `kinds.examples.Examples`.
         padding: What `ids` are padded with.
         device: Where to.
 

@@ -1,7 +1,7 @@
 """Data with the frozen states of their windows: sentences of tagged words, or whatever a kind of task has for rows."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
@@ -14,59 +14,14 @@ from transformers.modeling_outputs import BaseModelOutput
 from dlfa_adapters.data.alignment import AlignmentCounts
 from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.data.budget import token_budget_batches
+from dlfa_adapters.data.mixture import Mixture
 from dlfa_adapters.data.windows import Window, make_windows
 from dlfa_adapters.encoders.compute import compute_states
 from dlfa_adapters.encoders.states import States, ranges
 from dlfa_adapters.kinds import Kind, kind_of_task
-from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.kinds.examples import Examples
+from dlfa_adapters.learning.frozen.batch import Batch
 from dlfa_adapters.learning.frozen.module import own_losses
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Some windows, their tokens one after the other without padding.
-
-    Attributes:
-        states: (layers, width, tokens) in float32; the layers are those of `States.layers`.
-        lengths: Number of tokens of each window, (windows,), on the CPU.
-        positions: Where the first piece of each scored word stands among the tokens, (words,).
-        places: Where that word stands among all words of all sentences, (words,).
-        rows: Which windows they are.
-        inputs: For a head of a kind's own: what it reads and learns beside the states, by name, with a row a window.
-    """
-
-    states: Tensor
-    lengths: Tensor
-    positions: Tensor
-    places: Tensor
-    rows: Sequence[int] = ()
-    inputs: Mapping[str, Tensor] = field(default_factory=dict)
-
-    @cached_property
-    def member(self) -> Tensor:
-        """1 where a token is of a window, else 0: (windows, tokens)."""
-        owner = torch.arange(len(self.lengths)).repeat_interleave(self.lengths)
-        member = torch.nn.functional.one_hot(owner, len(self.lengths)).T
-        return member.to(self.states.device, self.states.dtype)
-
-    @cached_property
-    def mean(self) -> Tensor:
-        """What a state is multiplied by for its mean over the tokens of each window: (tokens, windows)."""
-        return (self.member / self.member.sum(1, keepdim=True)).T
-
-    def padded(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The same as ordinary modules take it.
-
-        Returns:
-            States, (layers, windows, seq, width); attention mask, (windows, seq); positions in the flattened windows.
-        """
-        seq = int(self.lengths.max())
-        mask = (torch.arange(seq) < self.lengths.unsqueeze(1)).to(self.states.device)
-        place = ranges(torch.arange(len(self.lengths)) * seq, self.lengths).to(self.states.device)
-        layers, width, _ = self.states.shape
-        out = self.states.new_zeros(layers, len(self.lengths) * seq, width)
-        out[:, place] = self.states.transpose(1, 2)
-        return out.view(layers, len(self.lengths), seq, width), mask.long(), place[self.positions]
 
 
 @dataclass(frozen=True)
@@ -101,6 +56,15 @@ class TaggedStates:
             self._places[words].to(states.device),
             indices,
         )
+
+    @property
+    def mixture(self) -> Mixture | None:
+        """Which windows an epoch has; None: each once."""
+        return None
+
+    def items_by_language(self) -> dict[str, list[int]]:
+        """The numbers of the sentences or texts in each language, as far as that is known."""
+        return {"": list(range(len(self.words)))}
 
     def label_ids(self, label2id: dict[str, int]) -> Tensor:
         """The label id of every word of all sentences; -100 for a tag that the task does not have; (words,)."""
@@ -184,6 +148,15 @@ class OnStates(TaggedStates):
         """Data with the states of their rows."""
         words, tags, windows = examples.words, examples.tags, examples.windows
         return cls(words, tags, windows, AlignmentCounts(), states, examples)
+
+    @property
+    def mixture(self) -> Mixture | None:
+        """Which rows an epoch has; None: each once."""
+        return self.examples.mixture
+
+    def items_by_language(self) -> dict[str, list[int]]:
+        """The numbers of the inputs in each language."""
+        return self.examples.items_by_language()
 
     @cached_property
     def kind(self) -> Kind:

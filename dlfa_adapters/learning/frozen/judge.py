@@ -9,7 +9,8 @@ from torch import Tensor
 
 from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.kinds.loss import MakeScorer
-from dlfa_adapters.learning.frozen.examples import Batch, OnStates, TaggedStates
+from dlfa_adapters.learning.frozen.batch import Batch
+from dlfa_adapters.learning.frozen.examples import OnStates, TaggedStates
 from dlfa_adapters.learning.frozen.stacks import HeadStack
 
 
@@ -45,10 +46,12 @@ class Judge(ABC):
         """The score in percent from sums of counts, (..., counts) to (...); NaN where it is not defined."""
 
     def judge(self, stacks: Sequence[HeadStack]) -> tuple[list[float], list[float]]:
-        """Score, 0 where it is not defined, and mean loss of each head."""
+        """Score, of several languages the mean of theirs, 0 where it is not defined, and mean loss of each head."""
         losses = torch.zeros(sum(len(stack.members) for stack in stacks), device=self.data.states.device)
         counts = self.counts(stacks, losses)
-        return self.score(counts.sum(1)).nan_to_num(0.0).tolist(), losses.tolist()
+        parts = [counts[:, torch.tensor(items)] for items in self.data.items_by_language().values()]
+        scores = torch.stack([self.score(part.sum(1)).nan_to_num(0.0) for part in parts])
+        return scores.mean(0).tolist(), losses.tolist()
 
     @torch.no_grad()
     def logits(

@@ -18,8 +18,7 @@ from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads import DLFAHead
 from dlfa_adapters.kinds import kind_of_task
-from dlfa_adapters.kinds.encoded import Examples
-from dlfa_adapters.learning.centred import row_languages
+from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning.frozen.examples import OnStates, TaggedStates
 from dlfa_adapters.learning.frozen.head import HeadSpec, Rate, TrainedHead
 from dlfa_adapters.learning.frozen.plateau import Plateau
@@ -153,7 +152,7 @@ def with_states(
     progress(stage, 0, total)
     states = cache.states(model, windows, pad_token_id, lambda done: progress(stage, done, total))
     if centring is not None:
-        states = {name: centring.states(states[name], row_languages(examples)) for name, examples in data.items()}
+        states = {name: centring.states(states[name], examples.row_languages()) for name, examples in data.items()}
     return {name: OnStates.of(examples, states[name]) for name, examples in data.items()}
 
 

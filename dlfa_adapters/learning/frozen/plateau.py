@@ -128,7 +128,8 @@ class _Way:
         spec = HeadSpec.of(head.name, seed, fusion=head.config["fusion"], fuse_layer=layers)
         self.trained = TrainedHead(spec, rate)
         self.optimizer = torch.optim.Adam(self.head.parameters(), lr=rate.learning_rate)
-        self.sampler = SameLengthSampler(train.states.lengths(), schedule.batch_size, seed)
+        lengths, size = train.states.lengths(), schedule.batch_size
+        self.sampler = SameLengthSampler(lengths, size, seed, mixture=train.mixture)
         set_seed(seed)  # of dropout
         self.random, self.saved = _random(), None
         if checkpoint:

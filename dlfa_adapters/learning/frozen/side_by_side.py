@@ -108,13 +108,14 @@ def train_heads(
     gold = train.label_ids({label: i for i, label in enumerate(labels)})
     watched = {name: make_judge(data, labels, scorer) for name, data in (watch or {}).items()}
     judge = None if dev is None else make_judge(dev, labels, scorer)
-    sampler = SameLengthSampler(lengths, batch_size, seed, one_stream=True)
-    step, steps = 0, epochs * -(-len(lengths) // batch_size)
+    sampler = SameLengthSampler(lengths, batch_size, seed, one_stream=True, mixture=train.mixture)
+    step, steps = 0, epochs * -(-len(sampler) // batch_size)
     steps = min(steps, max_steps or steps)
     for epoch in range(1, epochs + 1):
         halved = [head.halved_share if halve else 1.0 for head in trained]
         if not any(halved):
             break
+        sampler.set_epoch(epoch - 1)
         for batch in sampler.batches()[: steps - step]:
             if epoch > done:
                 _step(stacks, train, batch, gold, optimizer)

@@ -15,7 +15,7 @@ from torch.nn.functional import cross_entropy
 from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.fusion.base import Weights, linear
 from dlfa_adapters.fusion.build import FUSIONS
-from dlfa_adapters.learning.frozen.examples import Batch
+from dlfa_adapters.learning.frozen.batch import Batch
 from dlfa_adapters.learning.frozen.head import HeadSpec
 from dlfa_adapters.learning.frozen.module import FusionClassifier, FusionHead
 

@@ -8,7 +8,7 @@ import torch
 from dlfa_adapters.data.alignment import AlignmentCounts
 from dlfa_adapters.data.windows import Window
 from dlfa_adapters.encoders.compute import compute_states
-from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning.frozen.examples import TaggedStates
 
 

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.kinds import kind_of_task
-from dlfa_adapters.kinds.encoded import Examples, batch_logits
+from dlfa_adapters.kinds.encoded import batch_logits
+from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning import Plan, train
 from dlfa_adapters.learning.arguments import steps_of_epoch
 from dlfa_adapters.learning.ensemble import start_ensemble
