@@ -48,7 +48,7 @@ from dlfa_adapters.encoders.shift import Shift
 from dlfa_adapters.encoders.states import states_of
 from dlfa_adapters.ground.tensors import read_tensors, save_tensors
 from dlfa_adapters.kinds import metrics_for
-from dlfa_adapters.kinds.encoded import Examples
+from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning import train
 from dlfa_adapters.learning.dataset import make_examples
 from dlfa_adapters.learning.features import add_trained_head, all_rates

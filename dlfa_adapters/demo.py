@@ -18,12 +18,12 @@ from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.files import sha256_of
 from dlfa_adapters.ground.folders import draft_beside
 from dlfa_adapters.kinds import SpanF1, kind_of_task
+from dlfa_adapters.learning.cut import windows_of
 from dlfa_adapters.learning.dataset import make_examples
 from dlfa_adapters.learning.features import all_rates, spec_of
 from dlfa_adapters.learning.finish import write_head_run
 from dlfa_adapters.learning.frozen import Linear, learn_on_states, predict_heads, with_states
 from dlfa_adapters.learning.frozen.stacks import all_layers
-from dlfa_adapters.learning.plan import windows_of
 from dlfa_adapters.learning.settings import make_settings
 from dlfa_adapters.runs import Run, check_run_place
 from dlfa_adapters.sweeps.variants import make_variants

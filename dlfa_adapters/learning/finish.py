@@ -13,10 +13,11 @@ from dlfa_adapters.encoders.centre import Centring
 from dlfa_adapters.ground.environment import device_name, world_size
 from dlfa_adapters.kinds import kind_of_task, metrics_for
 from dlfa_adapters.kinds.examples import MACRO_F1, Examples
+from dlfa_adapters.learning.cut import settings_to_predict, windows_of
 from dlfa_adapters.learning.dataset import labels_in
 from dlfa_adapters.learning.features import add_trained_head
 from dlfa_adapters.learning.frozen import TrainedHead
-from dlfa_adapters.learning.plan import Plan, settings_to_predict, windows_of
+from dlfa_adapters.learning.plan import Plan
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.runs import Run, write_run
 from dlfa_adapters.runs.lifecycle import Training

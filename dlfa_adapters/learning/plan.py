@@ -18,6 +18,7 @@ from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning.arguments import least_steps, told
 from dlfa_adapters.learning.auto_layer import AUTO, LayerChoice, choose_layer
 from dlfa_adapters.learning.centred import read_centring
+from dlfa_adapters.learning.cut import settings_to_predict, windows_of
 from dlfa_adapters.learning.data_notes import data_notes
 from dlfa_adapters.learning.dataset import (
     Sources,
@@ -29,7 +30,6 @@ from dlfa_adapters.learning.dataset import (
     task_for,
 )
 from dlfa_adapters.learning.settings import Settings
-from dlfa_adapters.learning.source_options import named_languages
 from dlfa_adapters.learning.sources import in_a_line, mix
 from dlfa_adapters.predict.options import with_runs
 from dlfa_adapters.tasks import Task
@@ -202,7 +202,7 @@ def prepare(
         data["dev"] = describe_data(dev_rows, source if dev_source is None else dev_source)
     read = with_runs(kind, options)
     train = make_examples(known, rows.dataset, loaded.tokenizer, settings, read)
-    data["train"] |= mix(train, named_languages(source, language), settings.steps)
+    data["train"] |= mix(train, source, language, settings.steps)
     given, count = settings, train.epoch_rows
     plateau = tuning.on_states and settings.head.classifier == "bilstm"
     settings = least_steps(given, count, plateau=plateau)
@@ -218,22 +218,6 @@ def prepare(
     if (out / "run.json").is_file():
         plan.notes.append(f"{out} holds an earlier run, which this one replaces when it is done.")
     return Ready(plan, encoder, train, dev)
-
-
-def settings_to_predict(settings: Settings, task: Task, encoder: Encoder) -> Settings:
-    """Settings by which is cut what is predicted; what is learned from may be cut shorter."""
-    return settings.changed(max_length=kind_of_task(task).longest(settings.text.max_length, encoder.most_pieces))
-
-
-def windows_of(settings: Settings) -> dict[str, Any]:
-    """What `run.json` says of how text is cut."""
-    sentences = settings.text.first_sentences
-    return {
-        "max_length": settings.text.max_length,
-        "context": settings.text.context,
-        "pooling": settings.head.pooling,
-        **({"first_sentences": sentences} if sentences else {}),
-    }
 
 
 def _notes(plan: Plan) -> list[str]:

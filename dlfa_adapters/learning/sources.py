@@ -7,7 +7,7 @@ from dlfa_adapters.data.mixture import Mixture, shares_by_temperature, shares_by
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning.settings import StepOptions
-from dlfa_adapters.learning.source_options import read_weights
+from dlfa_adapters.learning.source_options import named_languages, read_weights
 
 
 def mixture_of(train: Examples, languages: Sequence[str], steps: StepOptions) -> Mixture | None:
@@ -39,14 +39,20 @@ def mixture_of(train: Examples, languages: Sequence[str], steps: StepOptions) ->
     return Mixture(rows, shares, counts[languages[0]], steps.seed)
 
 
-def mix(train: Examples, languages: Sequence[str], steps: StepOptions) -> dict[str, dict[str, Any]]:
+def mix(train: Examples, source: Any, language: str | None, steps: StepOptions) -> dict[str, dict[str, Any]]:
     """Let training data be drawn as `mixture_of` says.
+
+    Args:
+        train: Training data.
+        source: Where they are from, or by language where those of each are.
+        language: Languages with commas between them, or None.
+        steps: See `mixture_of`.
 
     Returns:
         For a run, under `sources`: items and rows of each source language, and how often it is drawn; {} where training
         data are not drawn.
     """
-    train.mixture = mixture_of(train, languages, steps)
+    train.mixture = mixture_of(train, named_languages(source, language), steps)
     if train.mixture is None:
         return {}
     items, shares = train.items_by_language(), train.mixture.shares

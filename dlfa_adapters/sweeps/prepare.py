@@ -15,6 +15,7 @@ from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning.centred import read_centring
 from dlfa_adapters.learning.checks import default_source
+from dlfa_adapters.learning.cut import settings_to_predict
 from dlfa_adapters.learning.data_notes import data_notes
 from dlfa_adapters.learning.dataset import (
     Source,
@@ -29,7 +30,6 @@ from dlfa_adapters.learning.dataset import (
 )
 from dlfa_adapters.learning.features import spec_of
 from dlfa_adapters.learning.frozen import HeadSpec
-from dlfa_adapters.learning.plan import settings_to_predict
 from dlfa_adapters.learning.rate_choice import pairs
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.predict import Items

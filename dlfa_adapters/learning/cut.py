@@ -1,0 +1,24 @@
+"""How text is cut that is predicted, by a training and by its run."""
+
+from typing import Any
+
+from dlfa_adapters.encoders import Encoder
+from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.tasks import Task
+
+
+def settings_to_predict(settings: Settings, task: Task, encoder: Encoder) -> Settings:
+    """Settings by which is cut what is predicted; what is learned from may be cut shorter."""
+    return settings.changed(max_length=kind_of_task(task).longest(settings.text.max_length, encoder.most_pieces))
+
+
+def windows_of(settings: Settings) -> dict[str, Any]:
+    """What `run.json` says of how text is cut."""
+    sentences = settings.text.first_sentences
+    return {
+        "max_length": settings.text.max_length,
+        "context": settings.text.context,
+        "pooling": settings.head.pooling,
+        **({"first_sentences": sentences} if sentences else {}),
+    }
