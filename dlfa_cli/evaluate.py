@@ -18,6 +18,7 @@ from dlfa_cli.options import (
     Upos,
     WordColumn,
     adapters_by_language,
+    each_reads_besides,
     file_by_language,
     language_list,
     read_besides,
@@ -148,6 +149,7 @@ def compare(
     word_column: WordColumn = None,
     tag_column: TagColumn = None,
     limit: Limit = None,
+    upos: Upos = None,
     resamples: Resamples = RESAMPLES,
     seed: BootstrapSeed = 0,
     as_json: AsJson = False,
@@ -163,6 +165,8 @@ def compare(
     `dlfa compare runs/ner-demo-evaluated/panx-dev runs/ner-xlmr-evaluated/panx-dev`
 
     `dlfa compare runs/ner-last runs/ner-4 runs/ner-8 --data samples:ner`
+
+    `dlfa compare runs/words runs/with-gold --data ud/ --upos runs/pos`
     """
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.predict.load import task_of
@@ -182,9 +186,11 @@ def compare(
         raise ConfigError("Two runs are compared on some data: add --data, e.g. --data samples:ner.")
     if data is not None and any(saved):
         raise ConfigError("A saved evaluation has its data with it: leave --data out, or give two run folders.")
+    if data is None and upos is not None:
+        raise ConfigError("A saved evaluation has been made: leave --upos out, or give two run folders and --data.")
     _check_markdown(markdown)
     runs = [] if data is None else [read_run(folder) for folder in folders]
-    tasks = [task_of(run) for run in runs]
+    tasks, besides = [task_of(run) for run in runs], each_reads_besides(runs, upos)
     given: dict[str, Any] = {
         "task": task, "split": split, "languages": language_list(languages), "limit": limit,
         "format": format, "word_column": word_column, "tag_column": tag_column,
@@ -203,9 +209,12 @@ def compare(
         else:
             names = (*ascii_uppercase, *map(str, range(27, len(runs) + 1)))
             models = [
-                predict_run(run, data, **given, progress=lambda stage, *n, name=name: progress(f"{stage} ({name})", *n))
-                for name, run in zip(names, runs, strict=False)
-            ]
+                predict_run(
+                    run, data, **given, options=read,
+                    progress=lambda stage, *n, name=name: progress(f"{stage} ({name})", *n),
+                )
+                for name, run, read in zip(names, runs, besides, strict=False)
+            ]  # fmt: skip
         comparisons = compare_all(models, resamples=resamples, seed=seed, progress=progress)
     if as_json:
         one, *others = [comparison.to_dict() for comparison in comparisons]

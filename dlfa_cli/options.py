@@ -193,6 +193,17 @@ def read_besides(run: Any, upos: str | None) -> dict[str, Any]:
     return options
 
 
+def each_reads_besides(runs: Sequence[Any], upos: str | None) -> list[dict[str, Any]]:
+    """`read_besides` of several runs that are compared; those that read nothing of the sort go on reading nothing.
+
+    Raises:
+        ConfigError: If none reads it.
+        RunError: If what is named is no run.
+    """
+    readers = [run for run in runs if upos is not None and "upos" in run.config.get("options", {})]
+    return [read_besides(run, upos if run in readers or not readers else None) for run in runs]
+
+
 def language_list(text: str | None) -> list[str] | None:
     """The codes in `de,sw`; None where there are none."""
     return [code for part in (text or "").split(",") if (code := part.strip())] or None

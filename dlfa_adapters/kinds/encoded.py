@@ -84,11 +84,15 @@ class Encoded(ABC):
 
     @abstractmethod
     def collect(self, found: FoundScores) -> list[Any]:
-        """The predictions of all inputs in their order, from what `best` gave for all rows."""
+        """The predictions of all inputs in their order, from what `best` gave for all rows.
+
+        Where `found` runs a model, as `Predictor.run` has it, numbers are read when all of it is there, since reading
+        waits for a GPU; or `one_behind`, where they are so many that they must not be kept.
+        """
 
     def decode(self, found: FoundScores) -> list[Any]:
         """The predictions of all inputs in their order, from the logits of all rows."""
-        return self.collect([(rows, self.best(rows, logits)) for rows, logits in found])
+        return self.collect((rows, self.best(rows, logits)) for rows, logits in found)
 
     @abstractmethod
     def labelled(self, gold: Sequence[Any]) -> list[Row]:
@@ -97,6 +101,15 @@ class Encoded(ABC):
     def tags(self, gold: Sequence[Any]) -> list[list[str]]:
         """The gold label of each of `words`."""
         return list(gold)
+
+
+def one_behind(found: FoundScores) -> FoundScores:
+    """The same, each when the next one is under way: a GPU computes while it is read."""
+    before: list[tuple[Sequence[int], Tensor]] = []
+    for each in found:
+        yield from before
+        before = [each]
+    yield from before
 
 
 TOKENS = {"cuda": (16384, 4096)}
@@ -139,11 +152,8 @@ class Predictor(ABC):
         on_progress: Callable[[int], None] | None = None,
     ) -> list[Any]:
         """The predictions of inputs that `encode` made rows of, in their order."""
-        batches = [
-            (rows, encoded.best(rows, logits))
-            for rows, logits in batch_logits(self.model, encoded, self.tokenizer.pad_token_id, max_tokens, on_progress)
-        ]
-        return encoded.collect(batches)
+        batches = batch_logits(self.model, encoded, self.tokenizer.pad_token_id, max_tokens, on_progress)
+        return encoded.collect((rows, encoded.best(rows, logits)) for rows, logits in batches)
 
     def answer(self, inputs: Sequence[Any], on_progress: Callable[[int], None] | None = None) -> tuple[list[Any], Any]:
         """The predictions of inputs, and what the tokenizer did to them; safe in several threads at once."""

@@ -41,7 +41,7 @@ class Texts(Encoded):
     def collect(self, found: FoundScores) -> list[str]:
         """A label for every text."""
         labels = [""] * len(self.items)
-        for rows, best in found:
+        for rows, best in list(found):
             for i, id_ in zip(rows, best.tolist(), strict=True):
                 labels[i] = self.labels[id_]
         return labels

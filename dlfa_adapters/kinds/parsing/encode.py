@@ -4,6 +4,7 @@ A window scores the arcs among the words that it holds. Each word takes its head
 from an edge; arcs to words outside that window are not allowed. One tree is then searched for the whole sentence.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from torch import Tensor
 
 from dlfa_adapters.data.batching import IGNORED, Pooling, check_pooling, pad_batch
 from dlfa_adapters.data.windows import Window, make_windows
-from dlfa_adapters.kinds.encoded import Encoded, FoundScores
+from dlfa_adapters.kinds.encoded import Encoded, FoundScores, one_behind
 from dlfa_adapters.kinds.parsing.assemble import tree_of_windows, words_of_pieces
 from dlfa_adapters.kinds.parsing.biaffine import best_relations
 from dlfa_adapters.kinds.parsing.head import ROOT
@@ -129,18 +130,20 @@ class Trees(Encoded):
         return torch.cat((size, arcs.float().flatten(1), chosen.float().flatten(1)), 1)
 
     def collect(self, found: FoundScores) -> list[list[Arc]]:
-        """A head and a relation for every word."""
-        lines: list[Any] = [None] * len(self.windows)
-        for rows, best in found:
+        """A head and a relation for every word; scores of a sentence are kept until its last window is there."""
+        missing = Counter(window.sentence for window in self.windows)
+        scored: dict[int, list[tuple[Window, Any]]] = {}
+        trees: list[list[Arc]] = [[] for _ in self.words]
+        for rows, best in one_behind(found):
             for row, line in zip(rows, best.cpu().numpy(), strict=True):
-                lines[row] = line
-        by_sentence: list[list[int]] = [[] for _ in self.words]
-        for number, window in enumerate(self.windows):
-            by_sentence[window.sentence].append(number)
-        return [
-            self._tree(len(words), [(self.windows[i], lines[i]) for i in numbers])
-            for words, numbers in zip(self.words, by_sentence, strict=True)
-        ]
+                sentence = self.windows[row].sentence
+                missing[sentence] -= 1
+                if missing[sentence]:
+                    scored.setdefault(sentence, []).append((self.windows[row], line.copy()))  # and not its batch
+                else:
+                    parts = [*scored.pop(sentence, ()), (self.windows[row], line)]
+                    trees[sentence] = self._tree(len(self.words[sentence]), parts)
+        return trees
 
     def _tree(self, words: int, scored: Sequence[tuple[Window, Any]]) -> list[Arc]:
         """The tree of a sentence from its windows."""

@@ -46,7 +46,7 @@ class Words(Encoded):
     def collect(self, found: FoundScores) -> list[list[str]]:
         """A tag for every word."""
         tags: list[list[str]] = [[] for _ in self.windows]
-        for rows, best in found:
+        for rows, best in list(found):
             ids = iter(best.tolist())
             for i in rows:
                 tags[i] = [self.labels[next(ids)] for _ in self.windows[i].words]

@@ -1,5 +1,6 @@
 """Windows of sentences for a parser, and trees from their scores: against a table of scores of a whole sentence."""
 
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -212,3 +213,25 @@ def test_what_is_no_list_of_words_is_refused(tokenizer):
         parser.predict(["a text"])
     with pytest.raises(DataError, match="a part of speech for each word"):
         parser.predict([["a", "b"]], upos=[["NOUN"]])
+
+
+def test_scores_are_kept_only_until_the_last_window_of_a_sentence_is_there(tokenizer, monkeypatch):
+    sentences = [[*WORDS[: 1 + number % 6]] for number in range(40)] + [WORDS * 5]
+    plain = Parser(Oracle(), tokenizer, LABELS, max_length=12, context=4)
+    encoded = plain.encode(tagged(sentences, None))
+    assert len(encoded.windows) > len(sentences) + 4
+    alive, most, best = [], [], Trees.best
+
+    def watched(self, rows, logits):
+        most.append(sum(ref() is not None for ref in alive))
+        lines = best(self, rows, logits)
+        alive.append(weakref.ref(lines))
+        return lines
+
+    monkeypatch.setattr(Trees, "best", watched)
+    parsed = plain.predict(sentences, max_tokens=12)
+    assert len(most) > 20
+    assert max(most) <= 2  # one that is read, and one whose successor is asked for
+    batches = [([row], best(encoded, [row], Oracle()(**encoded.collate([encoded.rows[row]], 0)).logits))
+               for row in range(len(encoded.rows))]  # fmt: skip
+    assert encoded.collect(batches) == encoded.collect(reversed(batches)) == parsed

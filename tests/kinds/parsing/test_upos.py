@@ -118,6 +118,32 @@ def test_text_gets_the_tags_of_the_tagger(with_tagger, with_gold, tagger, tmp_pa
     assert kept == [tree.tags for tree in read_conllu(given).items]  # what stands there is not overwritten
 
 
+def test_compare_takes_a_tagger_for_the_parsers_that_read_parts_of_speech(with_gold, tagger, start, data, tmp_path):
+    plain = start("parse", "words", max_steps=20)
+    options = ["--data", data, "--languages", "en", "--resamples", 50]
+    answered = ask("compare", plain.folder, with_gold.folder, *options, "--upos", tagger.folder, "--json")
+    told = json.loads(answered.stdout)
+    [english] = told["languages"]
+    assert str(tagger.folder) in json.dumps(told["about_b"])
+    assert str(tagger.folder) not in json.dumps(told["about_a"])
+    [alone] = predict_run(plain, data, languages=["en"]).languages
+    [tagged] = predict_run(with_gold, data, languages=["en"], options={"upos": str(tagger.folder)}).languages
+    words = sum(map(len, tagged.gold))
+    for side, found in (("a", alone), ("b", tagged)):
+        right = sum(
+            x.head == y.head
+            for gold, guess in zip(found.gold, found.predicted, strict=True)
+            for x, y in zip(gold, guess, strict=True)
+        )
+        assert english["scores"]["uas"][side] == pytest.approx(right / words)
+    refused = ask("compare", plain.folder, plain.folder, *options, "--upos", tagger.folder)
+    assert "was trained without upos, so it reads none" in str(refused.exception)
+    saved = tmp_path / "saved"
+    dlfa_adapters.evaluate(plain, data, out=saved, resamples=10)
+    refused = ask("compare", saved, saved, "--upos", tagger.folder)
+    assert "leave --upos out, or give two run folders and --data" in str(refused.exception)
+
+
 def test_another_column_may_hold_them(with_gold, data, tmp_path):
     lines = [line.split("\t") for line in conllu(sentences(6, seed=12)).split("\n")]
     moved = [[*row[:3], "X", row[3], *row[5:]] if len(row) == 10 and row[0].isdigit() else row for row in lines]
