@@ -44,7 +44,7 @@ def probing(
     ] = None,
     layers: Annotated[str | None, typer.Option(help="Layers to read, e.g. 4-9 or 1,12; default: the last.")] = None,
     score: Annotated[str, typer.Option(help="`macro-f1` over labels, or the task's own `metric`.")] = "macro-f1",
-    lr: Annotated[str, typer.Option(help="First learning rates; dev chooses, probe by probe.")] = "1e-2,1e-1",
+    lr: Annotated[str, typer.Option(help="First learning rates; dev chooses, probe by probe.")] = "1e-2,1e-1,1",
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the training data.")] = 5,
     resamples: Resamples = RESAMPLES,
     seed: Annotated[int, typer.Option(min=0, help="Seed of training and bootstrap.")] = 0,
@@ -71,6 +71,7 @@ def probing(
     from dlfa_adapters.ground.plots import check_plot
     from dlfa_adapters.learning.checks import default_source
     from dlfa_adapters.learning.ranges import parse_numbers
+    from dlfa_adapters.predict.centred import NOT_TOLD, check_not_centred
     from dlfa_cli.screen import loading, print_lines, progress_bars, show_json, show_tables
 
     given = rates(lr, "--lr")
@@ -92,6 +93,9 @@ def probing(
     if model is not None:
         check_encoder_name(model)
     read = runs_or_encoders(models, alone=model is not None, named="--model")
+    for run in read:
+        if not isinstance(run, str):
+            check_not_centred(run, NOT_TOLD)
     with loading() as screen:
         from dlfa_adapters.analysis.probing.data import read_probe_data
         from dlfa_adapters.analysis.probing.models import probe_models

@@ -33,6 +33,7 @@ class HeadProbing:
         languages: The same of each language.
         dev: The task's metric on dev, in percent, (layers, heads).
         rates: The learning rate that dev chose, likewise.
+        edges: For each head, layer after layer, whether that is the `lowest` or the `highest` of those tried, or None.
         sizes: Items by part of the data.
     """
 
@@ -44,6 +45,7 @@ class HeadProbing:
     languages: dict[str, np.ndarray]
     dev: np.ndarray
     rates: np.ndarray
+    edges: list[str | None]
     sizes: dict[str, int]
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,6 +93,7 @@ def probe_heads(
         },
         dev=np.array(probes.dev).reshape(shape),
         rates=np.array([head.rate.learning_rate for head in probes.heads]).reshape(shape),
+        edges=probes.edges,
         sizes=data.sizes,
     )
 

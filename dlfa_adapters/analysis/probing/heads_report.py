@@ -9,6 +9,7 @@ import numpy as np
 
 from dlfa_adapters.analysis.maps import draw_heads, head_rows
 from dlfa_adapters.analysis.probing.heads import HeadProbing, named
+from dlfa_adapters.analysis.probing.learn import edge_note
 from dlfa_adapters.analysis.probing.options import SCORES
 from dlfa_adapters.analysis.probing.overlap import TopOverlap, order_of
 from dlfa_adapters.ground.errors import RunError, told_if_damaged
@@ -72,6 +73,7 @@ def head_notes(found: Sequence[HeadProbing], overlaps: Sequence[TopOverlap]) -> 
         *(f"{score}: {SCORES[score]}, in %, of all languages put together." for score in scores if score in SCORES),
         "dev: the task's metric on dev, by which epoch and rate of each probe are chosen. Layers and heads from 1.",
     ]
+    notes += [note for name, each in named(found) for note in edge_note(name, each.edges)]
     if len(found) > 1 and len({(each.task, each.scored_on, tuple(each.sizes.items())) for each in found}) > 1:
         notes.append("The models were not all probed on the same data; the titles say which.")
     if overlaps:

@@ -36,12 +36,14 @@ class Probes:
         predicted: The label ids that they give to what is scored, (states, words or texts).
         scored: What that is.
         labels: Label names by id.
+        edges: For each, `lowest` or `highest` where its rate is an end of those that were tried, else None.
     """
 
     heads: list[TrainedHead]
     predicted: Tensor
     scored: TaggedStates
     labels: tuple[str, ...]
+    edges: list[str | None]
 
     @property
     def dev(self) -> list[float]:
@@ -68,6 +70,16 @@ class Probes:
         if score == "metric":
             return np.array(kind_of_task(data.task).scorer()(tags, self.labels)(predicted))
         return macro_f1_of(predicted, [tag for each in tags for tag in each], self.labels)
+
+
+def edge_note(name: str, edges: Sequence[str | None]) -> list[str]:
+    """A sentence where a quarter of some probes or more has a rate at an end of those that were tried."""
+    found = [(end, edges.count(end)) for end in ("lowest", "highest") if 4 * edges.count(end) >= len(edges) > 0]
+    return [
+        f"{name}: {number} of {len(edges)} probes have the {end} rate of --lr; a {end.replace('est', 'er')} one may be "
+        "better for them."
+        for end, number in found
+    ]
 
 
 def macro_f1_of(predicted: Tensor, gold: Sequence[str], labels: Sequence[str]) -> np.ndarray:
@@ -173,4 +185,5 @@ def learn_probes(
         on_progress=lambda done, steps: progress(f"Probes ({name})", done, steps),
     )
     heads, scored = [trial.head for trial in trials], states["test" if data.test else "dev"]
-    return Probes(heads, predict_ids(heads, scored, data.task.labels), scored, tuple(data.task.labels))
+    predicted, edges = predict_ids(heads, scored, data.task.labels), [trial.edge for trial in trials]
+    return Probes(heads, predicted, scored, tuple(data.task.labels), edges)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dlfa_adapters.analysis.probing.data import ProbeData
-from dlfa_adapters.analysis.probing.learn import Probes, counts_of, learn_probes, score_of
+from dlfa_adapters.analysis.probing.learn import counts_of, learn_probes, score_of
 from dlfa_adapters.analysis.probing.options import ProbeOptions
 from dlfa_adapters.analysis.states import Opened
 from dlfa_adapters.encoders.parts import encoder_of
@@ -67,6 +67,7 @@ class ModelProbing:
         score: A name of `options.SCORES`.
         resamples: Bootstrap resamples.
         tasks: For each probing task `scored_on`, and `sizes` by part of its data.
+        edges: By model and task: for each of the `layers`, see `Probes.edges`.
         cells: Every model, probing task and layer.
     """
 
@@ -74,6 +75,7 @@ class ModelProbing:
     score: str
     resamples: int
     tasks: dict[str, dict[str, Any]]
+    edges: dict[str, list[str | None]]
     cells: list[ProbingCell]
 
     @property
@@ -127,8 +129,17 @@ def probe_models(
         raise ConfigError(f"The task {twice[0]} comes twice; give each probing task once.")
     shape, chosen = _shape(before), _layers(before, layers)
 
+    edges: dict[str, list[str | None]] = {}
+
     def counts(model: Opened) -> list[np.ndarray]:
-        return [counts_of(_probes(model, data, options, chosen, progress), data, options.score) for data in tasks]
+        by_task = []
+        for data in tasks:
+            name = f"{model.name}, {data.task.name}"
+            encoder = encoder_of(model.model)
+            probes = learn_probes(encoder, model.tokenizer, data, options, chosen, progress, name)
+            edges[name] = probes.edges
+            by_task.append(counts_of(probes, data, options.score))
+        return by_task
 
     found, trained_on = [counts(before)], list[tuple[str, str | None]]()
     for task, model in models:
@@ -141,12 +152,9 @@ def probe_models(
         trained_on.append((model.name, task))
     cells = _cells(found, trained_on, tasks, options, chosen)
     about = {data.task.name: {"scored_on": data.scored_on, "sizes": data.sizes} for data in tasks}
-    return ModelProbing(before=before.name, score=options.score, resamples=options.resamples, tasks=about, cells=cells)
-
-
-def _probes(model: Opened, data: ProbeData, options: ProbeOptions, layers: Sequence[int], progress: Progress) -> Probes:
-    name = f"{model.name}, {data.task.name}"
-    return learn_probes(encoder_of(model.model), model.tokenizer, data, options, layers, progress, name)
+    return ModelProbing(
+        before=before.name, score=options.score, resamples=options.resamples, tasks=about, edges=edges, cells=cells
+    )
 
 
 def _cells(

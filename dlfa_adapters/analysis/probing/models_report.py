@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dlfa_adapters.analysis.maps import draw_map
+from dlfa_adapters.analysis.probing.learn import edge_note
 from dlfa_adapters.analysis.probing.models import ModelProbing, ProbingCell
 from dlfa_adapters.analysis.probing.options import SCORES
 from dlfa_adapters.ground.plots import plotted
@@ -49,6 +50,7 @@ def probing_notes(found: ModelProbing) -> list[str]:
     ]
     if any(cell.is_own for cell in found.cells):
         notes.append("In brackets: the task that the model was fine-tuned on, which the paper leaves out.")
+    notes += [note for name, edges in found.edges.items() for note in edge_note(name, edges)]
     scored = {task: about["sizes"].get("test", about["sizes"]["dev"]) for task, about in found.tasks.items()}
     return [*notes, *few_items(scored.items())]
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from dlfa_adapters.analysis.probing.data import read_probe_data
 from dlfa_adapters.analysis.probing.heads import HeadProbing, by_language, probe_heads, rankings
 from dlfa_adapters.analysis.probing.heads_report import head_notes, head_tables, read_probings
-from dlfa_adapters.analysis.probing.learn import learn_probes, macro_f1_of
+from dlfa_adapters.analysis.probing.learn import edge_note, learn_probes, macro_f1_of
 from dlfa_adapters.analysis.probing.options import ProbeOptions
 from dlfa_adapters.analysis.probing.overlap import default_top, order_of, top_overlap
 from dlfa_adapters.analysis.states import open_encoder, open_run
@@ -137,11 +137,21 @@ def test_tasks_without_a_label_a_word_and_without_dev_are_refused(folder, tmp_pa
         read_probe_data("parse", file, file)
 
 
+def test_rates_at_an_end_are_told(found):
+    """Of the two rates that were tried each is an end."""
+    by_hand = ["highest" if rate == 3e-1 else "lowest" for rate in found.rates.ravel()]
+    assert found.edges == by_hand
+    assert edge_note("x", ["highest", "highest", None, "lowest", None, None, None, None]) == [
+        "x: 2 of 8 probes have the highest rate of --lr; a higher one may be better for them."
+    ]
+    assert edge_note("x", []) == []
+
+
 def of(name, scores, task="ner"):
     scores = np.array(scores, dtype=float)
     return HeadProbing(
         name=name, task=task, score="macro-f1", scored_on="dev en", scores=scores, languages={"en": scores},
-        dev=scores, rates=scores, sizes={"dev": 3},
+        dev=scores, rates=scores, edges=[None] * scores.size, sizes={"dev": 3},
     )  # fmt: skip
 
 

@@ -132,6 +132,7 @@ def test_the_encoder_itself_is_no_better_than_itself(tiny_folder, tasks):
         assert (cell.difference.difference, cell.difference.low, cell.difference.high) == (0, 0, 0)
         assert not cell.is_own
     assert found.matrix(3).tolist() == [[0, 0]]
+    assert list(found.edges) == [f"{tiny_folder}, halves", f"{tiny_folder}, long"]
 
 
 def test_several_layers_at_once_are_each_by_itself(tiny_folder, runs, tasks):
@@ -206,7 +207,8 @@ def table3():
         for (model, task), x in values.items()
     ]  # fmt: skip
     tasks = {name: {"scored_on": "test en", "sizes": {"train": 9, "dev": 9, "test": 99}} for name in ("NER", "PI")}
-    return ModelProbing(before="mbert", score="macro-f1", resamples=10, tasks=tasks, cells=cells)
+    edges = {"mbert, NER": ["highest"], "mbert, PI": [None]}
+    return ModelProbing(before="mbert", score="macro-f1", resamples=10, tasks=tasks, edges=edges, cells=cells)
 
 
 def test_tables_are_models_by_tasks(tmp_path):
@@ -222,6 +224,7 @@ def test_tables_are_models_by_tasks(tmp_path):
     assert scores.rows[2] == ["NER-cross", "70.0", "51.0"]
     notes = probing_notes(found)
     assert any(note.startswith("In brackets") for note in notes)
+    assert [note.partition(":")[0] for note in notes if "of --lr" in note] == ["mbert, NER"]
     plot_probing(found, tmp_path / "x.svg")
     drawn = (tmp_path / "x.svg").read_text("utf-8")
     assert "<!-- +3.6 -->" in drawn
