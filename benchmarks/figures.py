@@ -26,6 +26,7 @@ from typing import Any
 import frozen_sweep_tables
 import language_tables
 import retrieval_tables
+import shift_tables
 import small_data
 import speed_tables
 import tunings
@@ -306,6 +307,8 @@ def names() -> dict[str, Any]:
         "words": retrieval_tables.Retrieval("retrieval-words.jsonl", "mrr", rows),
         "alone": retrieval_tables.Retrieval("retrieval-words-alone.jsonl", "mrr", rows),
         "centred": retrieval_tables.Centred("centred-cosine.jsonl", rows),
+        "shift_ner": shift_tables.Shift("ner", lambda: rows("language-shift.jsonl")),
+        "shift_pos": shift_tables.Shift("pos", lambda: rows("language-shift.jsonl")),
         "language_id": language_tables.LanguageId(rows),
         "overlap": language_tables.Overlap(rows),
         "speed": speed_tables,

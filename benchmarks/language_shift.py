@@ -164,8 +164,9 @@ class Frozen:
         for trial in trials:
             print(f"{self.task} {trial.head.spec.name}{centred}: {trial.rates} {trial.dev} {trial.edge}", flush=True)
         more = [(replace(trial.head.spec, seed=s), trial.rate) for trial in trials for s in range(1, self.args.seeds)]
-        others = learn_on_states([a for a, _ in more], *both, self.known, schedule, rates=[[b] for _, b in more])
-        heads = [trial.head for trial in (*trials, *(others if more else ()))]
+        specs, chosen = [spec for spec, _ in more], [[rate] for _, rate in more]
+        others = learn_on_states(specs, *both, self.known, schedule, rates=chosen) if more else []
+        heads = [trial.head for trial in (*trials, *others)]
         return {f"{head.spec.name} seed {head.spec.seed}{centred}": head for head in heads}
 
     def _lengths(self) -> tuple[int, ...]:

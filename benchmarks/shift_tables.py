@@ -102,6 +102,21 @@ class Shift:
         """In how many languages it is higher."""
         return sum(gain > 0 for gain in self.gains(head, how, layer))
 
+    def everywhere(self, how: str) -> list[float]:
+        """The gain of every head at every shift layer, over languages; of centring, of every head."""
+        layers: Sequence[int | None] = [None] if how == "centred" else self.layers
+        return [self.gain(head, how, layer) for head in self.heads for layer in layers]
+
+    def picked(self, way: str) -> list[float]:
+        """Every alpha that was picked: of all heads, languages, layers and seeds."""
+        return [
+            alpha
+            for head in self.heads
+            for language in self.languages
+            for layer in self.layers
+            for alpha in self.alphas(head, language, layer, way)
+        ]
+
     def alphas(self, head: str, language: str, layer: int, way: str) -> list[float]:
         """What was picked, for each seed."""
         return [alpha_of(self.row(head, language, seed, layer), way) for seed in self.seeds]

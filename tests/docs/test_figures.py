@@ -20,6 +20,7 @@ def figures(monkeypatch):
         "language_tables",
         "measuring",
         "retrieval_tables",
+        "shift_tables",
         "small_data",
         "speed_tables",
         "tunings",

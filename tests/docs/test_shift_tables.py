@@ -39,6 +39,7 @@ def test_alpha_is_the_best_of_what_picks_and_the_smallest_of_equal_ones(tables):
     assert shift.alphas("D_7", "de", 6, "dev") == [0]
     assert shift.alphas("D_7", "de", 6, "text") == [1]
     assert shift.alphas("D_7", "sw", 6, "dev") == shift.alphas("D_7", "sw", 6, "text") == [0.5]
+    assert (shift.picked("dev"), shift.picked("text")) == ([0, 0.5], [1, 0.5])
     assert shift.mean("D_7", "plain") == 35
     assert shift.gains("D_7", "dev", 6) == [0, 2]
     assert shift.gains("D_7", "text", 6) == [-10, 2]
@@ -46,6 +47,7 @@ def test_alpha_is_the_best_of_what_picks_and_the_smallest_of_equal_ones(tables):
     assert shift.gains("D_7", "centred") == [-2, 6]
     assert shift.gain("D_7", "centred") == 2
     assert shift.higher("D_7", "text", 6) == 1
+    assert (shift.everywhere("one"), shift.everywhere("centred")) == ([0], [2])
 
 
 def test_the_table_has_every_side(tables):
