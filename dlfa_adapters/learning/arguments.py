@@ -10,6 +10,7 @@ import torch
 from dlfa_adapters.ground.environment import world_size
 from dlfa_adapters.learning.ranges import accumulation_steps
 from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.tuning import Tuning
 
 
 def training_arguments(
@@ -142,6 +143,22 @@ def least_steps(settings: Settings, rows: int, *, plateau: bool) -> Settings:
     return settings.changed(epochs=max(epochs, -(-settings.steps.min_steps // one)))
 
 
+def shorter_epochs(before: Settings, after: Settings, tuning: Tuning, *, with_dev: bool) -> int:
+    """Epochs of the shorter training that a head on frozen states has too, where small data have got more; 0: none.
+
+    Args:
+        before: Resolved settings.
+        after: What `least_steps` made of them.
+        tuning: The tuning; one that does not learn on states is not trained twice, nor is it where another least number
+            of steps than its own is asked for.
+        with_dev: Whether there are dev data, which choose.
+    """
+    linear = tuning.on_states and before.head.classifier != "bilstm"
+    usual = before.steps.min_steps == tuning.defaults_for(before.head.classifier).min_steps
+    extended = before.steps.epochs != after.steps.epochs
+    return before.steps.epochs or 0 if with_dev and linear and usual and extended else 0
+
+
 def epochs_between(settings: Settings, rows: int, *, plateau: bool) -> int:
     """After how many epochs dev is read, each time: 1, unless there are more than `MOST_EVALUATIONS` short ones.
 
@@ -172,7 +189,7 @@ def steps_of_epoch(settings: Settings, rows: int) -> int:
     return -(-rows // settings.steps.batch_size)
 
 
-def told(before: Settings, after: Settings, rows: int, items: str, *, plateau: bool) -> list[str]:
+def told(before: Settings, after: Settings, rows: int, items: str, *, plateau: bool, shorter: int = 0) -> list[str]:
     """The note where small data have got more epochs: one sentence, or none.
 
     Args:
@@ -181,6 +198,7 @@ def told(before: Settings, after: Settings, rows: int, items: str, *, plateau: b
         rows: Rows of the training data.
         items: How many items of which kind, in words.
         plateau: See `least_steps`.
+        shorter: See `shorter_epochs`.
     """
     if after.steps.epochs == before.steps.epochs:
         return []
@@ -190,10 +208,9 @@ def told(before: Settings, after: Settings, rows: int, items: str, *, plateau: b
             f"{items}, batch {after.steps.batch_size}: dev is read every {every} epochs, so that the rate is not "
             f"halved to its end before {after.steps.min_steps} steps; --min-steps 0 reads it after each."
         ]
-    return [
-        f"{items}, batch {after.steps.batch_size}: {after.steps.epochs} epochs for {after.steps.total(rows)} steps "
-        f"instead of {before.steps.epochs}; --epochs N or --min-steps N says otherwise."
-    ]
+    epochs = f"{after.steps.epochs} epochs for {after.steps.total(rows)} steps"
+    which = f"{shorter} epochs, and {epochs}; dev chooses" if shorter else f"{epochs} instead of {before.steps.epochs}"
+    return [f"{items}, batch {after.steps.batch_size}: {which}; --epochs N or --min-steps N says otherwise."]
 
 
 def few_steps(settings: Settings, rows: int) -> str | None:

@@ -1,6 +1,6 @@
 """The tuning `features`: the encoder runs once over the data, and a head learns on its states."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,12 +8,14 @@ from typing import Any
 from dlfa_adapters.encoders.centre import Centring
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.heads import DLFAHead
 from dlfa_adapters.heads.schema import STOCK_HEAD_TYPES
 from dlfa_adapters.kinds import Kind, kind_of_task
 from dlfa_adapters.kinds.examples import MACRO_F1, Examples
 from dlfa_adapters.learning.arguments import epochs_between
 from dlfa_adapters.learning.dataset import labels_in
 from dlfa_adapters.learning.frozen import HeadSpec, Linear, Plateau, Rate, RateTrial, TrainedHead, learn_on_states
+from dlfa_adapters.learning.frozen.examples import OnStates
 from dlfa_adapters.learning.frozen.learn import with_states
 from dlfa_adapters.learning.settings import Settings
 
@@ -25,11 +27,15 @@ class OnFeatures:
     Attributes:
         trial: The head, at each rate that was tried.
         labels: How many different labels it predicts on dev; None without dev data.
+        epochs: How long it was trained at the most; dev chose the epoch among these.
+        lengths: By epochs the best dev score, where there were trainings of several lengths.
         by_language: `dev`, the score of each language, and `macro_f1`, that of each.
     """
 
     trial: RateTrial
-    labels: int | None = None
+    labels: int | None
+    epochs: int
+    lengths: dict[int, float] = field(default_factory=dict)
     by_language: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
@@ -43,10 +49,13 @@ def train_features(
     folder: Path,
     progress: Progress,
     centring: Centring | None = None,
+    shorter: int = 0,
 ) -> OnFeatures:
     """Train the head of a model on frozen states.
 
-    A linear head learns at several rates side by side; one with an LSTM by the schedule of Wu and Dredze 2019.
+    A linear head learns at several rates side by side; one with an LSTM by the schedule of Wu and Dredze 2019. On small
+    data dev chooses the length too: many passes over a hundred pairs of texts teach a head the pairs, and few passes
+    over fifty sentences nothing.
 
     Args:
         model: A model of adapters with a head of that name; it has the trained weights afterwards.
@@ -58,6 +67,7 @@ def train_features(
         folder: For hidden states; a training that is cut short goes on from what is there and beside it.
         progress: Called after each batch.
         centring: What is taken off the states; None: nothing.
+        shorter: Epochs of a second, shorter training, which is kept if it is better on dev; 0: none.
 
     Raises:
         ConfigError: If words are not to be read at their first piece, or an LSTM gets no dev data.
@@ -68,17 +78,9 @@ def train_features(
     states = with_states(model, data, sorted(set(head.indices)), pad_token_id, folder, progress, centring=centring)
     lstm = settings.head.classifier == "bilstm"
     spec = spec_of(settings, head_name, tuple(head.config["fuse_layer"] or ()))
-    [trial] = learn_on_states(
-        [head if lstm else spec],
-        states["train"],
-        states.get("dev"),
-        train.task,
-        schedule_of(settings, train.epoch_rows),
-        rates=[rates_of(settings, with_dev=dev is not None)],
-        seed=settings.steps.seed,
-        checkpoint=folder.with_name("epoch.safetensors"),
-        on_progress=lambda done, total: progress("Training", done, total),
-    )
+    trials = _at_each_length(head if lstm else spec, states, train, settings, shorter, folder, progress)
+    epochs = max(trials, key=lambda length: trials[length].quality) if shorter else next(iter(trials))
+    trial = trials[epochs]
     if lstm:
         head.load_state_dict(trial.head.state_dict)
     else:
@@ -91,7 +93,39 @@ def train_features(
         labels = labels_in(dev.task, predicted)
         by_language = {"dev": dev.scores(predicted), MACRO_F1: dev.macro_f1(predicted)}
     model.to(device)
-    return OnFeatures(trial, labels, by_language)
+    lengths = {length: max(each.dev) for length, each in trials.items()} if shorter else {}
+    return OnFeatures(trial, labels, epochs, lengths, by_language)
+
+
+def _at_each_length(
+    head: DLFAHead | HeadSpec,
+    states: Mapping[str, OnStates],
+    train: Examples,
+    settings: Settings,
+    shorter: int,
+    folder: Path,
+    progress: Progress,
+) -> dict[int, RateTrial]:
+    """By the number of epochs what came of a training that is as long; the one of the settings first."""
+    rows, trials = train.epoch_rows, {}
+    ways = {
+        "epoch.safetensors": settings,
+        **({"shorter.safetensors": settings.changed(epochs=shorter)} if shorter else {}),
+    }
+    total = sum(way.steps.total(rows) for way in ways.values())
+    for name, way in ways.items():
+        [trials[way.steps.epochs or 1]] = learn_on_states(
+            [head],
+            states["train"],
+            states.get("dev"),
+            train.task,
+            schedule_of(way, rows),
+            rates=[rates_of(way, with_dev="dev" in states)],
+            seed=way.steps.seed,
+            checkpoint=folder.with_name(name),
+            on_progress=lambda done, steps: progress("Training", done, total if shorter else steps),
+        )
+    return trials
 
 
 def _check(settings: Settings, kind: Kind, dev: object) -> None:

@@ -90,7 +90,8 @@ def _advice(plan: Plan, outcome: Outcome) -> str | None:
     """Where the last fifth of the evaluations was better than all before it, the training may have ended too early."""
     scores = outcome.dev_scores
     before = scores[: int(len(scores) * (1 - _TAIL))]
-    if not before or _may_end_itself(plan) or max(scores) < max(before) + _STILL:
+    longer_was_tried = (plan.settings.steps.epochs or 1) < max(plan.lengths, default=0)
+    if not before or longer_was_tried or _may_end_itself(plan) or max(scores) < max(before) + _STILL:
         return None
     return (
         f"Of {len(scores)} evaluations on dev the best was near the end ({outcome.best}, {max(scores):.1f}; before it "
@@ -138,6 +139,7 @@ def write_training_run(training: Training, plan: Plan, encoder: dict[str, Any], 
             "picked_on": f"{language_names(languages)} dev" if languages else "nothing: the last step",
             "dev_scores": outcome.dev_scores,
             **({"rates_tried": {f"{rate:g}": score for rate, score in plan.tried.items()}} if plan.tried else {}),
+            **({"epochs_tried": {str(n): score for n, score in plan.lengths.items()}} if plan.lengths else {}),
             "steps": plan.steps,
             **{name: note for name in ("found_nothing", "advice") if (note := getattr(outcome, name))},
             "trainable_parameters": trainable,

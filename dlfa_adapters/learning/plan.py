@@ -15,7 +15,7 @@ from dlfa_adapters.ground.environment import Progress, device_name, world_size
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.examples import Examples
-from dlfa_adapters.learning.arguments import least_steps, told
+from dlfa_adapters.learning.arguments import least_steps, shorter_epochs, told
 from dlfa_adapters.learning.auto_layer import AUTO, LayerChoice, choose_layer
 from dlfa_adapters.learning.centred import read_centring
 from dlfa_adapters.learning.cut import settings_to_predict, windows_of
@@ -54,6 +54,8 @@ class Plan:
         choice: The fuse layer that was chosen, and why; None where it was given.
         tried: Learning rates of the head that were tried, and the best dev score at each.
         steps: How many there will be in all, unless the training ends earlier.
+        shorter: See `shorter_epochs`.
+        lengths: Epochs of several trainings, and the best dev score of each.
         states: What happens to the states of blocks that do not change; nothing where there are none.
         centring: What is taken off the states that the head reads; None: nothing.
         windows: How the run cuts what it predicts.
@@ -73,6 +75,8 @@ class Plan:
     choice: LayerChoice | None = None
     tried: dict[float, float] = field(default_factory=dict)
     steps: int = 0
+    shorter: int = 0
+    lengths: dict[int, float] = field(default_factory=dict)
     states: str = ""
     centring: Centring | None = None
     windows: dict[str, Any] = field(default_factory=dict)
@@ -112,6 +116,11 @@ class Plan:
     def reading(self, language: str) -> AbstractContextManager[None]:
         """Within it, `model` reads that language; where languages are not centred, it does not matter which."""
         return self.centring.reading(language) if self.centring else nullcontext()
+
+    def took(self, epochs: int, lengths: dict[int, float], rows: int) -> None:
+        """Note which of several lengths dev has chosen."""
+        self.settings, self.lengths = self.settings.changed(epochs=epochs), lengths
+        self.steps = self.settings.steps.total(rows)
 
     def known_by(self) -> dict[str, Any]:
         """What makes it another training than one that began with other data or means."""
@@ -213,7 +222,8 @@ def prepare(
     plan.taken = [*rows.taken, *(dev_rows.taken if dev_rows else ())]
     plan.steps, plan.windows, plan.options = settings.steps.total(count), windows_of(cut), options
     items = f"{len(train.gold):,} {kind.texts}"
-    plan.notes += told(given, settings, count, items, plateau=plateau) + _notes(plan)
+    plan.shorter = shorter_epochs(given, settings, tuning, with_dev=dev is not None)
+    plan.notes += told(given, settings, count, items, plateau=plateau, shorter=plan.shorter) + _notes(plan)
     plan.notes += data_notes(rows, dev_rows, known)
     if (out / "run.json").is_file():
         plan.notes.append(f"{out} holds an earlier run, which this one replaces when it is done.")

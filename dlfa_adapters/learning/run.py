@@ -130,10 +130,9 @@ def train(
         if on_start is not None:
             on_start(plan)
         else:
-            for line in plan.lines():
-                logger.info(line)
-            for note in plan.notes:
-                logger.warning(note)
+            for level, said in ((logging.INFO, plan.lines()), (logging.WARNING, plan.notes)):
+                for line in said:
+                    logger.log(level, line)
         began = time.monotonic()
         if method.on_states:
             outcome = _features(ready, training.folder / "states", report)
@@ -181,8 +180,11 @@ def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
     """Train a head on frozen states, from the states and the epoch that an earlier call has left."""
     plan, data = ready.plan, (ready.train, ready.dev)
     name, pad = plan.task.name, plan.encoder.tokenizer.pad_token_id
-    learned = train_features(plan.encoder.model, name, pad, *data, plan.settings, folder, report, plan.centring)
+    settings, more = plan.settings, (plan.centring, plan.shorter)
+    learned = train_features(plan.encoder.model, name, pad, *data, settings, folder, report, *more)
     trial, head = learned.trial, learned.trial.head
+    if learned.lengths:
+        plan.took(learned.epochs, learned.lengths, ready.train.epoch_rows)
     if trial.dev:
         plan.settings = plan.settings.changed(head_learning_rate=trial.rate.learning_rate)
         plan.tried = {rate.learning_rate: score for rate, score in zip(trial.rates, trial.dev, strict=True)}

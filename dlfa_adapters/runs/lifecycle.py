@@ -28,7 +28,7 @@ except ImportError:  # Windows
 
 _PLAN = "training.json"
 _FILES = re.compile(
-    r"training\.json|(states/[^/]+|epoch(-\d+)?(\.before)?)\.safetensors|checkpoint-\d+/.*"
+    r"training\.json|(states/[^/]+|(epoch(-\d+)?|shorter)(\.before)?)\.safetensors|checkpoint-\d+/.*"
     r"|runs/.*"  # curves, where --report-to tensorboard writes them
 )
 

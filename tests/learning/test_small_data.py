@@ -1,6 +1,7 @@
 """Small data get enough steps, many short epochs few evaluations; of equal dev scores the lower dev loss is kept."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -70,6 +71,51 @@ def test_a_small_training(tuning, start, tmp_path):
     assert "Steps: 54 epochs (108 steps), batch 4" in "\n".join(plan.lines())
 
 
+@pytest.fixture
+def least_108(monkeypatch):
+    """`--tuning features` has at least 108 steps."""
+    features = TUNINGS["features"]
+    monkeypatch.setattr(features, "defaults", replace(features.defaults, min_steps=108))
+
+
+SENTENCES = [(["Anna", "met", "Bob"], ["B-PER", "O", "B-PER"]), (["in", "Rome"], ["O", "B-LOC"])] * 4
+OTHERWISE = [(["Anna", "met", "Bob"], ["B-LOC", "O", "B-PER"]), (["in", "Rome"], ["O", "B-PER"])] * 2
+
+
+@pytest.mark.parametrize(("dev", "epochs", "steps"), [(SENTENCES[:4], 54, 108), (OTHERWISE, 10, 20)])
+def test_dev_chooses_how_long_a_head_on_states_learns(dev, epochs, steps, start, tmp_path, least_108):
+    """What is learned by heart is right where dev says the same of each word, and wrong where it does not."""
+    options = {
+        **SMALL,
+        "train_data": SENTENCES,
+        "dev_data": dev,
+        "learning_rate": None,
+        "head_learning_rates": (1e-3, 1e-1),
+    }
+    both, plan = start("ner", tmp_path / "both", "features", **options)
+    long, _ = start("ner", tmp_path / "long", "features", **{**options, "epochs": 54, "min_steps": 108})
+    short, _ = start("ner", tmp_path / "short", "features", **{**options, "min_steps": 0})
+    found = both.config["training"]
+    best = {length: max(run.config["training"]["dev_scores"]) for length, run in (("54", long), ("10", short))}
+    assert found["epochs_tried"] == best
+    assert (found["epochs"], found["steps"], found["min_steps"]) == (epochs, steps, 108)
+    kept = (long if epochs == 54 else short).config["training"]
+    assert (found["dev_scores"], found["best"]) == (kept["dev_scores"], kept["best"])
+    assert not (tmp_path / "both.training").exists()
+    assert "8 sentences, batch 4: 10 epochs, and 54 epochs for 108 steps; dev chooses; --epochs N or" in plan.notes[0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"dev_data": "none"}, {"epochs": 10}, {"min_steps": 60}, {"min_steps": 0}, {"max_steps": 60}],
+    ids=str,
+)
+def test_where_nothing_is_chosen_there_is_one_training(options, start, tmp_path, least_108):
+    run, plan = start("ner", tmp_path / "run", "features", **{**SMALL, **options})
+    assert "epochs_tried" not in run.config["training"]
+    assert not any("dev chooses" in note for note in plan.notes)
+
+
 def test_epochs_that_are_given_are_kept(start, tmp_path):
     run, plan = start("ner", tmp_path / "run", "features", fuse_layer=2, epochs=3)
     assert (run.config["training"]["epochs"], run.config["training"]["steps"]) == (3, 6)
@@ -94,6 +140,30 @@ def test_a_resumed_small_training_is_the_same(tuning, start, tmp_path, tiny_fold
     assert has_plan(tmp_path / "cut")
     cut = resume_training(tmp_path / "cut")
     for name in ("epochs", "min_steps", "steps", "dev_scores", "best"):
+        assert cut.config["training"][name] == through.config["training"][name]
+
+
+@pytest.mark.parametrize("step", [50, 115])  # of 108 + 20
+def test_a_training_of_two_lengths_is_resumed_in_either(step, start, tmp_path, least_108):
+    lines = ["Anna\tB-PER", "met\tO", "Bob\tB-PER", "", "in\tO", "Rome\tB-LOC", ""] * 4
+    (tmp_path / "en.tsv").write_text("\n".join(lines) + "\n", "utf-8")
+    options = {"train_data": str(tmp_path / "en.tsv"), "dev_data": str(tmp_path / "en.tsv"), **SMALL}
+    through, _ = start("ner", tmp_path / "through", "features", **options)
+    done, again = [], []
+
+    def count(into, until):
+        def call(stage, steps, total):
+            into.append(steps if stage == "Training" else 0)
+            assert stage != "Training" or total == 128
+            if sum(into) >= until:
+                raise KeyboardInterrupt
+
+        return call
+
+    with pytest.raises(KeyboardInterrupt):
+        start("ner", tmp_path / "cut", "features", **options, progress=count(done, step))
+    cut = resume_training(tmp_path / "cut", progress=count(again, 1000))
+    for name in ("epochs", "steps", "dev_scores", "best", "epochs_tried"):
         assert cut.config["training"][name] == through.config["training"][name]
 
 

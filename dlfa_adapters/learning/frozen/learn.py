@@ -83,6 +83,11 @@ class RateTrial:
         return max(self.heads, key=self._quality) if len(self.heads) > 1 else self.heads[0]
 
     @property
+    def quality(self) -> tuple[float, float]:
+        """What trials are compared by: the dev score of `head`, and its loss as a negative number."""
+        return self._quality(self.head)
+
+    @property
     def rate(self) -> Rate:
         """The rate that was chosen."""
         return self.head.rate
