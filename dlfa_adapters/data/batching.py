@@ -69,7 +69,8 @@ class SameLengthSampler(Sampler[int]):
             where it was cut, and a batch that is not full comes last, as Trainer has it. With `one_stream` the same
             random numbers run through all epochs, each of which is requested once, and that batch stands anywhere: the
             order of heads on frozen states.
-        mixture: Which rows an epoch has; by default each once. With it `set_epoch` is called before every epoch.
+        mixture: Which rows an epoch has; by default each once. With it `set_epoch` is called before every epoch. Where
+            it draws a batch of one source at a time, batches stay of one source.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class SameLengthSampler(Sampler[int]):
         mixture: Mixture | None = None,
     ) -> None:
         self.lengths, self.batch_size, self.seed, self.epoch, self.mixture = lengths, batch_size, seed, 0, mixture
+        self._source = mixture.source_of() if mixture is not None and mixture.together > 1 else {}
         self._stream = torch.Generator().manual_seed(seed) if one_stream else None
 
     def set_epoch(self, epoch: int) -> None:
@@ -104,11 +106,15 @@ class SameLengthSampler(Sampler[int]):
             order = self.mixture.epoch(self.epoch)
         batches = []
         for start in range(0, len(order), 8 * self.batch_size):
-            part = sorted(order[start : start + 8 * self.batch_size], key=self.lengths.__getitem__)
+            part = sorted(order[start : start + 8 * self.batch_size], key=self._key)
             batches += [part[i : i + self.batch_size] for i in range(0, len(part), self.batch_size)]
         full = [batch for batch in batches if self._stream or len(batch) == self.batch_size]
         short = batches[len(full) :]  # at most one, and the last
         return [full[i] for i in torch.randperm(len(full), generator=generator).tolist()] + short
+
+    def _key(self, row: int) -> tuple[int, int]:
+        """What rows of a stretch are sorted by."""
+        return self._source.get(row, 0), self.lengths[row]
 
     def epochs(self, steps: int) -> Iterator[list[list[int]]]:
         """The batches of each epoch, as many as there are steps in all."""

@@ -42,12 +42,14 @@ class Mixture:
         shares: Probability of each source; their sum is 1.
         epoch_rows: Rows that are drawn in an epoch.
         seed: Of the draws.
+        together: So many rows, one behind the other, are of one source; a divisor of `epoch_rows`.
     """
 
     rows: Mapping[str, Sequence[int]]
     shares: Mapping[str, float]
     epoch_rows: int
     seed: int
+    together: int = 1
     _drawn: list[Tensor] = field(default_factory=list, repr=False, compare=False)
 
     def epoch(self, number: int) -> list[int]:
@@ -59,6 +61,10 @@ class Mixture:
             here = sources == source
             out[here] = torch.tensor(self._from(source, rows, first, int(here.sum())), dtype=torch.long)
         return out.tolist()
+
+    def source_of(self) -> dict[int, int]:
+        """The number of the source of each row."""
+        return {row: number for number, rows in enumerate(self.rows.values()) for row in rows}
 
     def _from(self, source: int, rows: Sequence[int], first: int, count: int) -> list[int]:
         """So many rows of a source, where `first` have been drawn before: pass after pass through all of them."""
@@ -75,7 +81,9 @@ class Mixture:
         """The source of each row of an epoch."""
         shares = torch.tensor(list(self.shares.values()), dtype=torch.float64)
         generator = self._generator(_EPOCHS, 0, number)
-        return torch.multinomial(shares, self.epoch_rows, replacement=True, generator=generator)
+        count = self.epoch_rows // self.together
+        drawn = torch.multinomial(shares, count, replacement=True, generator=generator)
+        return drawn.repeat_interleave(self.together)
 
     def _counts(self, number: int) -> Tensor:
         """How many rows of each source an epoch has."""

@@ -17,6 +17,7 @@ from dlfa_adapters.data.sentences import check_splitter
 from dlfa_adapters.encoders.means_record import read_record
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import Kind, kind_of_task
+from dlfa_adapters.learning.aux_options import check_aux
 from dlfa_adapters.learning.loops import check_honoured
 from dlfa_adapters.learning.ranges import check_steps
 from dlfa_adapters.learning.settings import Settings, make_settings
@@ -99,7 +100,9 @@ def check_options(
     dev = None if isinstance(dev_data, str) and dev_data == NO_DEV else dev_data
     places = [(place, "train") for place in each_place(source)] + [(place, "dev") for place in each_place(dev)]
     reading.check([place for place, _ in places])
-    check_sources(settings.steps, named_languages(source, language))
+    named = named_languages(source, language)
+    check_sources(settings.steps, named)
+    check_aux(task, settings, method, named)
     for place, split in places:
         if place is not None:
             check_source(place, split, reading.of(place).get("format"))

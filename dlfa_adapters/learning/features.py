@@ -46,7 +46,7 @@ def train_features(
     train: Examples,
     dev: Examples | None,
     settings: Settings,
-    folder: Path,
+    folder: Path | None,
     progress: Progress,
     centring: Centring | None = None,
     shorter: int = 0,
@@ -64,7 +64,8 @@ def train_features(
         train: Training data.
         dev: Source dev data, which choose the epoch; without them it is the last one. An LSTM needs them.
         settings: Resolved ones.
-        folder: For hidden states; a training that is cut short goes on from what is there and beside it.
+        folder: For hidden states; a training that is cut short goes on from what is there and beside it. None: nowhere,
+            and it begins anew.
         progress: Called after each batch.
         centring: What is taken off the states; None: nothing.
         shorter: Epochs of a second, shorter training, which is kept if it is better on dev; 0: none.
@@ -103,7 +104,7 @@ def _at_each_length(
     train: Examples,
     settings: Settings,
     shorter: int,
-    folder: Path,
+    folder: Path | None,
     progress: Progress,
 ) -> dict[int, RateTrial]:
     """By the number of epochs what came of a training that is as long; the one of the settings first."""
@@ -122,7 +123,7 @@ def _at_each_length(
             schedule_of(way, rows),
             rates=[rates_of(way, with_dev="dev" in states)],
             seed=way.steps.seed,
-            checkpoint=folder.with_name(name),
+            checkpoint=folder and folder.with_name(name),
             on_progress=lambda done, steps: progress("Training", done, total if shorter else steps),
         )
     return trials

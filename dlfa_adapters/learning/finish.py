@@ -11,8 +11,10 @@ import torch
 from dlfa_adapters.encoders import Encoder
 from dlfa_adapters.encoders.centre import Centring
 from dlfa_adapters.ground.environment import device_name, world_size
+from dlfa_adapters.heads.schema import folder_name
 from dlfa_adapters.kinds import kind_of_task, metrics_for
 from dlfa_adapters.kinds.examples import MACRO_F1, Examples
+from dlfa_adapters.learning.aux_options import read_aux
 from dlfa_adapters.learning.cut import settings_to_predict, windows_of
 from dlfa_adapters.learning.dataset import labels_in
 from dlfa_adapters.learning.features import add_trained_head
@@ -155,6 +157,11 @@ def write_training_run(training: Training, plan: Plan, encoder: dict[str, Any], 
         },
     )
 
+    aux_heads = (
+        {name: f"aux/{folder_name(name)}" for name in read_aux(settings.steps.aux)} if settings.steps.aux else {}
+    )
+    if aux_heads:
+        config["training"]["aux_heads"] = aux_heads
     if plan.centring is not None:
         config["center"] = plan.centring.describe()
 
@@ -164,6 +171,8 @@ def write_training_run(training: Training, plan: Plan, encoder: dict[str, Any], 
         config["model"] = save_trained(
             plan.model, plan.encoder.model, plan.encoder.tokenizer, task.name, tuning.saved, folder
         )
+        for name, place in aux_heads.items():
+            plan.encoder.model.save_head(str(folder / place), name)
 
     training.end(config, write_files)
 

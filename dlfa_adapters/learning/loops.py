@@ -16,6 +16,7 @@ _TEXT = (*_CUT, "parallel", "target_text", "center")
 _RATES = ("learning_rate", "head_learning_rate")
 _OPTIMISER = ("batch_size", "weight_decay", "warmup", "max_grad_norm", "seed")
 _SOURCES = ("source_weights", "source_temperature")
+_AUX = ("aux", "aux_temperature")
 _MACHINE = ("micro_batch_size", "precision", "gradient_checkpointing", "compile", "report_to")
 
 
@@ -67,12 +68,13 @@ class Loop:
 TRAINER = Loop(
     "A training of the encoder",
     (*_HEAD, *options_of_kinds(), *_TEXT, "epochs", "max_steps", "min_steps", *_RATES, *_OPTIMISER, "patience", "every",
-     *_MACHINE, "states", "leave_out", *_SOURCES),
+     *_MACHINE, "states", "leave_out", *_SOURCES,
+     *_AUX),
 )  # fmt: skip
 LINEAR_ON_STATES = Loop(
     "--tuning features, where the encoder runs once and a linear classifier learns on its states,",
     ("fusion", "fuse_layer", "pooling", "classifier", *_TEXT, "epochs", "max_steps", "min_steps", *_RATES,
-     "head_learning_rates", "batch_size", "weight_decay", "within", "seed", "precision", *_SOURCES),
+     "head_learning_rates", "batch_size", "weight_decay", "within", "seed", "precision", *_SOURCES, "aux"),
 )  # fmt: skip
 LSTM_ON_STATES = Loop(
     "--tuning features, where the encoder runs once and an LSTM learns on its states,",

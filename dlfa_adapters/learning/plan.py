@@ -7,7 +7,7 @@ from typing import Any
 
 from transformers import set_seed
 
-from dlfa_adapters.data.places import Reading, each_place
+from dlfa_adapters.data.places import Reading
 from dlfa_adapters.encoders import Encoder, load_encoder
 from dlfa_adapters.encoders.centre import Centring
 from dlfa_adapters.encoders.parts import check_length
@@ -29,7 +29,9 @@ from dlfa_adapters.learning.dataset import (
     make_examples,
     task_for,
 )
+from dlfa_adapters.learning.plan_words import data_in_words, left_out_in_words
 from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.learning.several_tasks import SeveralTasks, read_tasks, tasks_in_a_line
 from dlfa_adapters.learning.sources import in_a_line, mix
 from dlfa_adapters.predict.options import with_runs
 from dlfa_adapters.tasks import Task
@@ -99,13 +101,16 @@ class Plan:
         length = f"{steps.max_steps} steps" if steps.max_steps > 0 else epochs
         gate = f", gate {head['gate']}" if head["fusion"] == "dlfa" else ""
         lstm = f", LSTM of 2 x {head['lstm_hidden']} units" if head["classifier"] == "bilstm" else ""
-        data = [("dev " if name == "dev" else "") + _in_words(described) for name, described in self.data.items()]
+        data = [
+            ("" if name == "train" else f"{name} ") + data_in_words(described) for name, described in self.data.items()
+        ]
         return [
             f"Encoder: {self.encoder.origin}",
-            f"Tuning: {self.tuning} ({self.tuning.summary}){_left_out(self.tuning)}; there is also {others}",
+            f"Tuning: {self.tuning} ({self.tuning.summary}){left_out_in_words(self.tuning)}; there is also {others}",
             f"Head: {head['fusion']}{layers}{gate}{lstm}, {len(self.task.labels)} labels",
             f"Data: {'; '.join(data)}",
             *in_a_line(self.data["train"].get("sources")),
+            *tasks_in_a_line(self.data, self.task.name),
             *(f"Read: {line}" for line in self.taken),
             f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
             f"Steps: {length}, batch {steps.batch_size}, {rate}, {self.settings.machine.precision}; {where}",
@@ -127,18 +132,6 @@ class Plan:
         return {**self.data, **({"center": self.centring.means.digest} if self.centring else {})}
 
 
-def _left_out(tuning: Tuning) -> str:
-    blocks = ", ".join(map(str, tuning.leave_out))
-    return f", no {tuning.adds} in block {blocks}" if blocks else ""
-
-
-def _in_words(described: dict[str, Any]) -> str:
-    languages = described["language"]
-    names = languages if isinstance(languages, str) else ", ".join(languages)
-    places = ", ".join(map(str, each_place(described["source"])))
-    return f"{places} ({names}, {described['items']:,} items)"
-
-
 @dataclass
 class Ready:
     """A training of which the first step can be taken.
@@ -148,12 +141,19 @@ class Ready:
         encoder: What the encoder is before training, from `Encoder.describe`.
         train: Training data.
         dev: Source dev data, or None.
+        several: Training data of several tasks; None where there is one.
     """
 
     plan: Plan
     encoder: dict[str, Any]
     train: Examples
     dev: Examples | None
+    several: SeveralTasks | None = None
+
+    @property
+    def learned(self) -> Examples | SeveralTasks:
+        """What the steps are made of."""
+        return self.several or self.train
 
 
 def prepare(
@@ -212,7 +212,8 @@ def prepare(
     read = with_runs(kind, options)
     train = make_examples(known, rows.dataset, loaded.tokenizer, settings, read)
     data["train"] |= mix(train, source, language, settings.steps)
-    given, count = settings, train.epoch_rows
+    several = read_tasks(settings, language, train, loaded, data)
+    given, count = settings, (train if several is None or tuning.on_states else several).epoch_rows
     plateau = tuning.on_states and settings.head.classifier == "bilstm"
     settings = least_steps(given, count, plateau=plateau)
     cut = settings_to_predict(settings, known, loaded)
@@ -227,7 +228,7 @@ def prepare(
     plan.notes += data_notes(rows, dev_rows, known)
     if (out / "run.json").is_file():
         plan.notes.append(f"{out} holds an earlier run, which this one replaces when it is done.")
-    return Ready(plan, encoder, train, dev)
+    return Ready(plan, encoder, train, dev, several)
 
 
 def _notes(plan: Plan) -> list[str]:

@@ -24,6 +24,7 @@ RANGES: dict[str, tuple[float, float, str]] = {
     "learning_rate": _RATE,
     "head_learning_rate": _RATE,
     "weight_decay": (0, sys.float_info.max, "a number from 0 up"),
+    "aux_temperature": (sys.float_info.min, sys.float_info.max, "a number above 0"),
     "source_temperature": (sys.float_info.min, sys.float_info.max, "a number above 0"),
     "warmup": (0, 1, "a share of the steps, from 0 to 1"),
     "within": (0, 100, "points from 0 to 100"),

@@ -185,6 +185,10 @@ def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
     trial, head = learned.trial, learned.trial.head
     if learned.lengths:
         plan.took(learned.epochs, learned.lengths, ready.train.epoch_rows)
+    settings = plan.settings.changed(head_learning_rate=trial.rate.learning_rate)
+    for aux, examples in (ready.several.aux if ready.several else {}).items():
+        train_features(plan.encoder.model, aux, pad, examples, None, settings, None, report)
+    plan.encoder.model.active_head = name
     if trial.dev:
         plan.settings = plan.settings.changed(head_learning_rate=trial.rate.learning_rate)
         plan.tried = {rate.learning_rate: score for rate, score in zip(trial.rates, trial.dev, strict=True)}

@@ -8,6 +8,7 @@ from dlfa_adapters.fusion.options import Option, check_values, flat, no_such_opt
 from dlfa_adapters.ground.environment import world_size
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import Kind, options_of_kinds
+from dlfa_adapters.learning.aux_options import aux_as_text
 from dlfa_adapters.learning.machine_options import MachineOptions
 from dlfa_adapters.learning.ranges import (
     accumulation_steps,
@@ -67,6 +68,8 @@ class StepOptions:
         source_weights: How often each source language is drawn: en=3,de=1; default: see the temperature.
         source_temperature: Rows of a source language with n of them are drawn as n^(1/T); 1: each row as often as every
             other, a great T: each language as often as every other; default: 1.
+        aux: Auxiliary tasks that are learnt beside, with their data in the source language: pos=FILE,pawsx=FILE.
+        aux_temperature: A task with n rows is drawn as n^(1/T); default: 1.
     """
 
     epochs: int | None = None
@@ -87,6 +90,8 @@ class StepOptions:
     leave_out: tuple[int, ...] | None = None
     source_weights: str | None = None
     source_temperature: float | None = None
+    aux: str | None = None
+    aux_temperature: float | None = None
 
     def total(self, rows: int) -> int:
         """Steps in all, of a training on so many rows."""
@@ -180,7 +185,7 @@ def make_settings(**options: Any) -> Settings:
     options = {name: value for name, value in options.items() if value is not None}
     if isinstance(layer := options.get("fuse_layer"), str) and layer != "auto":
         raise ConfigError(f"fuse_layer must be a layer, several, or auto; got {layer!r}.")
-    options = as_text(blocks_left_out(several_rates(options)))
+    options = aux_as_text(as_text(blocks_left_out(several_rates(options))))
     check_ranges(options)
     for part in _PARTS:
         try:

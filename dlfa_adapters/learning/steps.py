@@ -40,9 +40,10 @@ def train_steps(
     if settings.machine.compile:
         for fusion in (module for module in plan.model.modules() if isinstance(module, Fusion)):
             fusion.compile(dynamic=True)
-    total = settings.steps.total(ready.train.epoch_rows)
-    settings = with_evaluations(settings, ready.train.epoch_rows)
-    unused, names = max(head.indices) < head.num_layers, kind_of_task(plan.task).label_inputs
+    total = settings.steps.total(ready.learned.epoch_rows)
+    settings = with_evaluations(settings, ready.learned.epoch_rows)
+    unused = ready.several is not None or max(head.indices) < head.num_layers
+    names = kind_of_task(plan.task).label_inputs
     args = training_arguments(settings, training.folder, has_dev=has_dev, find_unused=unused, label_names=names)
     checkpoint = last_checkpoint(training.folder, training.before is not None)
     state = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")) if checkpoint else TrainerState()
@@ -59,7 +60,7 @@ def train_steps(
         args,
         settings=settings,
         pad_token_id=plan.encoder.tokenizer.pad_token_id,
-        train=ready.train,
+        train=ready.learned,
         dev=ready.dev,
         on_step=step,
         on_epoch=on_epoch or (lambda number: None),

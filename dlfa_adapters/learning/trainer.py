@@ -20,6 +20,7 @@ from dlfa_adapters.learning.dev import dev_score, patience_is_over
 from dlfa_adapters.learning.from_block import NUMBERS, numbered, with_numbers
 from dlfa_adapters.learning.safeguards import check_gradients, check_loss, prune, removed_if_the_disk_is_full, seal
 from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.learning.several_tasks import SeveralTasks
 from dlfa_adapters.tuning import frozen_modules
 
 logger = logging.getLogger(__name__)
@@ -50,7 +51,7 @@ class TrainingMixin:
         *,
         settings: Settings,
         pad_token_id: int | None,
-        train: Examples,
+        train: Examples | SeveralTasks,
         dev: Examples | None,
         on_step: Callable[[int], None],
         on_epoch: Callable[[int], None] = lambda number: None,
@@ -60,7 +61,7 @@ class TrainingMixin:
         self.settings, self.frozen, self.lower = settings, frozen_modules(model), lower
         self.mixture = getattr(train, "mixture", None)  # of text to mask there is none
         self.centring, numbers = centring, bool(lower or centring)
-        both = [each.row_languages() for each in (train, dev) if each is not None] if centring else []
+        both = [each.row_languages() for each in (train, dev) if isinstance(each, Examples)] if centring else []
         self.languages = [language for languages in both for language in languages]
         self.learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
         super().__init__(  # type: ignore[call-arg]

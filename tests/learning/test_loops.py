@@ -20,6 +20,7 @@ OTHER = {  # a value of each option that is not its default
     "patience": 3, "within": 1.0, "every": 5, "seed": 1, "micro_batch_size": 8, "precision": "fp32",
     "gradient_checkpointing": True, "compile": True, "report_to": "wandb", "states": "cached", "leave_out": (1, 2),
     "source_weights": "en=3,de=1", "source_temperature": 5.0,
+    "aux": "pos=p.tsv", "aux_temperature": 5.0,
     "arc_size": 7, "rel_size": 7, "mlp_dropout": 0.5, "upos_size": 7, "upos": "gold",
 }  # fmt: skip
 OF_DLFA = {"reduction", "branches", "gate", "norm", "init", "mask_padding"}

@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -23,6 +24,7 @@ CASES = {
     "peft-lora": {"tuning": "peft-lora"},
     "one layer": {"tuning": "full", "fusion": "layer"},  # the blocks above it get no gradient
     "two sources": {"tuning": "full", "source_temperature": 5.0, "language": None},
+    "two tasks": {"tuning": "full", "seed": 1},
     "accumulated": {"tuning": "bottleneck", "norm": "layer", "micro_batch_size": 2},
 }
 STEP = {"fuse_layer": 2, "batch_size": 8, "max_steps": 1, "language": "en", "dev_data": "none", "seed": 0}
@@ -35,6 +37,7 @@ def gradients_of(case, model, train_data, out):
     found = {}
     if case == "two sources":
         train_data = {"en": train_data, "de": train_data[:3]}
+    aux = {"aux": f"pos={Path(out).parent / 'pos-en.tsv'}"} if case == "two tasks" else {}
 
     def keep(wrapped, step, learning):
         inner = getattr(wrapped, "module", wrapped)
@@ -43,10 +46,16 @@ def gradients_of(case, model, train_data, out):
 
     original, trainer_module.check_gradients = trainer_module.check_gradients, keep
     try:
-        train("ner", model=model, train_data=train_data, out=out, **{**STEP, **CASES[case]})
+        train("ner", model=model, train_data=train_data, out=out, **{**STEP, **CASES[case], **aux})
     finally:
         trainer_module.check_gradients = original
     return found
+
+
+def write_parts_of_speech(folder, items):
+    """The auxiliary data of `two tasks`: more than there are names, so that the first step is one of theirs."""
+    sentences = 4 * ["".join(f"{w}\t{t}\n" for w, t in zip(*s, strict=True)) for s in items["pos"]]
+    (folder / "pos-en.tsv").write_text("\n".join(sentences), "utf-8")
 
 
 WORKER = """
@@ -79,6 +88,7 @@ def without_dropout(tiny_folder, tmp_path_factory):
 def two_processes(without_dropout, items, tmp_path_factory, request):
     out = tmp_path_factory.mktemp("two")
     (out / "worker.py").write_text(WORKER)
+    write_parts_of_speech(out, items)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -96,6 +106,7 @@ def two_processes(without_dropout, items, tmp_path_factory, request):
 
 @pytest.mark.parametrize("case", CASES)
 def test_gradients_and_buffers_of_one_process(case, two_processes, without_dropout, items, tmp_path):
+    write_parts_of_speech(tmp_path, items)
     one = gradients_of(case, without_dropout, items["ner"], tmp_path / "one")
     two = two_processes[case]
     assert one.keys() == two.keys()
@@ -105,8 +116,12 @@ def test_gradients_and_buffers_of_one_process(case, two_processes, without_dropo
         torch.testing.assert_close(two[name], value, atol=1e-5, rtol=1e-5, msg=name)
     if case not in ("accumulated", "one layer"):
         moved = [name for name in one if name.endswith("running_mean") and "original_module" not in name]
-        assert len(moved) == 4
-        assert all(float(one[name].abs().max()) > 0 for name in moved)
+        assert len(moved) == (8 if case == "two tasks" else 4)
+        assert sum(float(one[name].abs().max()) > 0 for name in moved) == 4
+    if case == "two tasks":
+        assert {name.split("heads.")[1].split(".")[0] for name in one if "gradient" in name and "heads." in name} == {
+            "pos"
+        }
 
 
 def test_the_batch_is_divided(monkeypatch):
