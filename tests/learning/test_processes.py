@@ -53,7 +53,7 @@ def gradients_of(case, model, train_data, out):
 
 
 def write_parts_of_speech(folder, items):
-    """The auxiliary data of `two tasks`: more than there are names, so that the first step is one of theirs."""
+    """The auxiliary data of `two tasks`: more than there are names, so that theirs is the step that is looked at."""
     sentences = 4 * ["".join(f"{w}\t{t}\n" for w, t in zip(*s, strict=True)) for s in items["pos"]]
     (folder / "pos-en.tsv").write_text("\n".join(sentences), "utf-8")
 
