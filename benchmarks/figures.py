@@ -219,9 +219,9 @@ def small_cell(task: str, size: int, tuning: str, column: str) -> float:
     return float(row[header.index(column)])
 
 
-def small_mean(task: str, size: int, value: str, **point: float) -> float:
-    """Mean over seeds of what LoRA's rows of `small_data.py` have at a point of the grid: `targets`, `seconds`."""
-    wanted = [row for row in rows("small-data.jsonl") if small_data.name_of(row["cell"]) == f"{task} {size} lora"]
+def small_mean(task: str, size: int, value: str, tuning: str = "lora", **point: float) -> float:
+    """Mean over seeds of what rows of `small_data.py` have at a point of the grid: `targets`, `seconds`."""
+    wanted = [row for row in rows("small-data.jsonl") if small_data.name_of(row["cell"]) == f"{task} {size} {tuning}"]
     return fmean(row[value] for row in wanted if small_data.point_of(row["cell"]) == point)
 
 
