@@ -113,7 +113,8 @@ def run_demo(
         name: make_examples(NER, load_data("samples:ner", NER, split, [language]), tokenizer, settings)
         for name, (split, language) in parts.items()
     }
-    specs = make_variants(spec_of(settings, "", ()), num_layers, extra=[f"layers:{k}" for k in range(1, num_layers)])
+    base = spec_of(settings, "", (), kind_of_task(NER))
+    specs = make_variants(base, num_layers, extra=[f"layers:{k}" for k in range(1, num_layers)])
     with draft_beside(Path(out)) as folder:
         states = with_states(model, data, all_layers(specs, num_layers), tokenizer.pad_token_id, folder, report)
         train, dev, rates = states["train"], states["dev"], [all_rates(RATES)] * len(specs)

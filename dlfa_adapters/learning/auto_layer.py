@@ -1,7 +1,9 @@
 """`fuse_layer="auto"`: choosing the layer without target labels, before a training begins."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from dlfa_adapters.data.pairs import encode_texts
@@ -63,6 +65,7 @@ def choose_layer(
     out: Path,
     progress: Progress,
     centring: Centring | None = None,
+    read: Mapping[str, Any] = MappingProxyType({}),
 ) -> LayerChoice:
     """Choose the fuse layer, among 1..L-1.
 
@@ -82,6 +85,7 @@ def choose_layer(
         out: The run folder that will be; hidden states are cached beside it while the layer is chosen.
         progress: Called after each step.
         centring: What is taken off the states that heads learn on; None: nothing. Cosines are of states as they are.
+        read: What else they read, see `Kind.completed`.
 
     Raises:
         ConfigError: If nothing can be chosen: the fusion takes no layer, there is one block, no dev data, or a head of
@@ -104,7 +108,9 @@ def choose_layer(
             "layer."
         )
     data = {
-        name: make_examples(task, rows.select(range(min(len(rows), MOST_ITEMS[name]))), encoder.tokenizer, settings)
+        name: make_examples(
+            task, rows.select(range(min(len(rows), MOST_ITEMS[name]))), encoder.tokenizer, settings, read
+        )
         for name, rows in (("train", train.shuffle(seed=settings.steps.seed)), ("dev", dev))
     }
     return _by_dev(encoder, data, settings, range(1, last), out, progress, centring)
@@ -120,7 +126,7 @@ def _by_dev(
     centring: Centring | None,
 ) -> LayerChoice:
     task, model = data["dev"].task, encoder.model
-    specs = [spec_of(settings, f"D_{layer}", (layer,)) for layer in layers]
+    specs = [spec_of(settings, f"D_{layer}", (layer,), kind_of_task(task)) for layer in layers]
     needed, device = all_layers(specs, model.config.num_hidden_layers), model.device
     rates = kind_of_task(task).rates_on_states or FEATURE_RATES
     epochs = max(EPOCHS, -(-LEAST_STEPS // -(-len(data["train"].rows) // settings.steps.batch_size)))

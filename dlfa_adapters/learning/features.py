@@ -78,7 +78,7 @@ def train_features(
     data = {"train": train} if dev is None else {"train": train, "dev": dev}
     states = with_states(model, data, sorted(set(head.indices)), pad_token_id, folder, progress, centring=centring)
     lstm = settings.head.classifier == "bilstm"
-    spec = spec_of(settings, head_name, tuple(head.config["fuse_layer"] or ()))
+    spec = spec_of(settings, head_name, tuple(head.config["fuse_layer"] or ()), kind_of_task(train.task))
     trials = _at_each_length(head if lstm else spec, states, train, settings, shorter, folder, progress)
     epochs = max(trials, key=lambda length: trials[length].quality) if shorter else next(iter(trials))
     trial = trials[epochs]
@@ -166,9 +166,10 @@ def all_rates(learning_rates: Sequence[float], weight_decay: float = Settings().
     return [Rate(learning_rate, weight_decay) for learning_rate in learning_rates]
 
 
-def spec_of(settings: Settings, name: str, layers: tuple[int, ...]) -> HeadSpec:
-    """The head of settings, with other fuse layers."""
-    return HeadSpec(name=name, head=settings.head.changed(fuse_layer=layers), seed=settings.steps.seed)
+def spec_of(settings: Settings, name: str, layers: tuple[int, ...], kind: Kind) -> HeadSpec:
+    """The head of settings for a kind of task, with other fuse layers."""
+    own, _ = kind.split_options(settings.kind)
+    return HeadSpec(name=name, head=settings.head.changed(fuse_layer=layers), seed=settings.steps.seed, own=own)
 
 
 def add_trained_head(
@@ -189,6 +190,7 @@ def add_trained_head(
         id2label=dict(enumerate(labels)),
         overwrite_ok=True,
         **({"layers": 1} if head_type in STOCK_HEAD_TYPES else {}),
+        **trained.spec.own,
         **trained.spec.head.keywords(),
     )
     head = model.heads[head_name]

@@ -73,13 +73,15 @@ TRAINER = Loop(
 )  # fmt: skip
 LINEAR_ON_STATES = Loop(
     "--tuning features, where the encoder runs once and a linear classifier learns on its states,",
-    ("fusion", "fuse_layer", "pooling", "classifier", *_TEXT, "epochs", "max_steps", "min_steps", *_RATES,
-     "head_learning_rates", "batch_size", "weight_decay", "within", "seed", "precision", *_SOURCES, "aux"),
+    ("fusion", "fuse_layer", "pooling", "classifier", *options_of_kinds(), *_TEXT, "epochs", "max_steps", "min_steps",
+     *_RATES, "head_learning_rates", "batch_size", "weight_decay", "within", "seed", "precision", *_SOURCES,
+     "aux"),
 )  # fmt: skip
 LSTM_ON_STATES = Loop(
     "--tuning features, where the encoder runs once and an LSTM learns on its states,",
     (
         *_HEAD,
+        *options_of_kinds(),
         *_TEXT,
         "epochs",
         "max_steps",
@@ -95,13 +97,13 @@ LSTM_ON_STATES = Loop(
 )
 FROZEN_SWEEP = Loop(
     "A sweep of a frozen encoder",
-    ("pooling", "classifier", *_CUT, "center", "epochs", "max_steps", *_RATES, "head_learning_rates",
-     "batch_size", "weight_decay", "within", "seed", "precision"),
+    ("pooling", "classifier", *options_of_kinds(), *_CUT, "center", "epochs", "max_steps", *_RATES,
+     "head_learning_rates", "batch_size", "weight_decay", "within", "seed", "precision"),
 )  # fmt: skip
 FINETUNED_SWEEP = Loop(
     "A sweep of fine-tuned encoders, which are scored after each epoch,",
-    ("pooling", "classifier", "lstm_hidden", "lstm_dropout", *_CUT, "center", "epochs", "max_steps", *_RATES,
-     "head_learning_rates", "learning_rates", *_OPTIMISER, *_MACHINE),
+    ("pooling", "classifier", "lstm_hidden", "lstm_dropout", *options_of_kinds(), *_CUT, "center", "epochs",
+     "max_steps", *_RATES, "head_learning_rates", "learning_rates", *_OPTIMISER, *_MACHINE),
 )  # fmt: skip
 LANGUAGE = Loop(
     "The training of a language adapter",

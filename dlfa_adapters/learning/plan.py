@@ -184,6 +184,7 @@ def prepare(
     known = task_for(task, rows, labels)
     kind = kind_of_task(known)
     of_head, options = kind.split_options(settings.kind)
+    read = with_runs(kind, options)
     loaded = load_encoder(model)
     check_length(loaded.model, settings.text.max_length)
     encoder = loaded.describe()
@@ -193,7 +194,7 @@ def prepare(
         if world_size() > 1:
             raise ConfigError("--fuse-layer auto runs in one process; choose the layer with dlfa sweep first.")
         dev_data = dev_rows and dev_rows.dataset
-        chosen = chosen or choose_layer(loaded, known, rows.dataset, dev_data, settings, out, progress, centring)
+        chosen = chosen or choose_layer(loaded, known, rows.dataset, dev_data, settings, out, progress, centring, read)
         settings = settings.changed(fuse_layer=(chosen.layer,))
     set_seed(settings.steps.seed)
     loaded.model.add_dlfa_head(
@@ -209,7 +210,6 @@ def prepare(
     data = {"train": describe_data(rows, source)}
     if dev_rows is not None:
         data["dev"] = describe_data(dev_rows, source if dev_source is None else dev_source)
-    read = with_runs(kind, options)
     train = make_examples(known, rows.dataset, loaded.tokenizer, settings, read)
     data["train"] |= mix(train, source, language, settings.steps)
     several = read_tasks(settings, language, train, loaded, data)

@@ -34,6 +34,7 @@ from dlfa_adapters.learning.rate_choice import pairs
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.predict import Items
 from dlfa_adapters.predict.items import check_fit, items_by_language
+from dlfa_adapters.predict.options import with_runs
 from dlfa_adapters.scores.translations import Translations, find_translations
 from dlfa_adapters.sweeps.variants import make_variants, with_seeds
 from dlfa_adapters.tasks import Task
@@ -97,6 +98,7 @@ class Prepared:
         sources: Languages trained on.
         data: For `train`, `dev` and `targets`: source, languages, items, fingerprint.
         out: The sweep's folder.
+        options: What else a run of it reads, see `Kind.options`.
         translations: Which items of `targets` are translations of each other; None for a single language.
         taken: What the files were taken for.
         notes: What looks wrong in training and dev data.
@@ -115,6 +117,7 @@ class Prepared:
     sources: list[str]
     data: dict[str, dict[str, Any]]
     out: Path
+    options: dict[str, Any] = field(default_factory=dict)
     translations: Translations | None = None
     taken: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -165,6 +168,8 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
     encoder = load_encoder(request.model)
     check_length(encoder.model, settings.text.max_length)
     cut = settings_to_predict(settings, task, encoder)
+    options = kind.split_options(settings.kind)[1]
+    read = with_runs(kind, options)
     sources = list(dict.fromkeys([*rows.dataset["language"], *dev_rows.dataset["language"]]))
     centring = read_centring(settings, encoder.model, [*sources, *(each.language for each in items)])
     data = {
@@ -179,15 +184,18 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
         settings=settings,
         encoder=encoder,
         specs=_specs(request, task, settings, encoder.model.config.num_hidden_layers),
-        train=make_examples(task, rows.dataset, encoder.tokenizer, settings),
-        dev=make_examples(task, dev_rows.dataset, encoder.tokenizer, cut),
+        train=make_examples(task, rows.dataset, encoder.tokenizer, settings, read),
+        dev=make_examples(task, dev_rows.dataset, encoder.tokenizer, cut, read),
         targets={
-            x.language: examples_of(task, x.inputs, x.gold, encoder.tokenizer, cut, [x.language] * len(x.inputs))
+            x.language: examples_of(
+                task, kind.completed(x.inputs, read), x.gold, encoder.tokenizer, cut, [x.language] * len(x.inputs)
+            )
             for x in items
         },
         sources=list(dict.fromkeys(rows.dataset["language"])),
         data=data,
         out=out,
+        options=options,
         translations=find_translations(items, task),
         taken=list(dict.fromkeys([*rows.taken, *dev_rows.taken, *taken])),
         notes=data_notes(rows, dev_rows, task),
@@ -217,6 +225,6 @@ def _targets(request: Request, task: Task, source: Sources) -> tuple[list[Items]
 
 
 def _specs(request: Request, task: Task, settings: Settings, num_layers: int) -> list[HeadSpec]:
-    base = spec_of(settings, "", ())
+    base = spec_of(settings, "", (), kind_of_task(task))
     at = task.default_fuse_layer(num_layers)
     return with_seeds(make_variants(base, num_layers, layers=request.layers, extra=request.extra, at=at), request.seeds)

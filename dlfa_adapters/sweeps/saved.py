@@ -114,6 +114,7 @@ def save_best(prepared: Prepared, result: SweepResult) -> Run:
             "dev_scores": row.dev,
         },
         data={name: prepared.data[name] for name in ("train", "dev")},
+        options=prepared.options,
         metrics={
             "name": metrics_for(prepared.task)[0].main_score,
             "dev": {result.sources[0]: round(row.dev_score, 4)},

@@ -1,7 +1,7 @@
 """A head on frozen states: which fusion, its rate, and what it is as it learns."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -19,11 +19,13 @@ class HeadSpec:
         name: What it is called in tables: `last`, `D_7`.
         head: Which head.
         seed: Of the initial weights.
+        own: Options of the head that the kind has, where they are not its defaults.
     """
 
     name: str
     head: HeadOptions = field(default_factory=HeadOptions)
     seed: int = 0
+    own: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @classmethod
     def of(cls, name: str, seed: int = 0, **options: Any) -> "HeadSpec":
@@ -36,7 +38,7 @@ class HeadSpec:
 
     def record(self) -> dict[str, Any]:
         """For a JSON file."""
-        fused = {**recorded(self.head.fusion_options), "seed": self.seed}
+        fused = {**recorded(self.head.fusion_options), **self.own, "seed": self.seed}
         return {"name": self.name, "fusion": self.head.fusion, "fuse_layer": self.head.layers, **fused}
 
 

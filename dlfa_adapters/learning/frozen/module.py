@@ -59,7 +59,9 @@ class FusionHead(nn.Module):
         super().__init__()
         self.fusion, self.kind = _fusion(spec, hidden_size, num_layers), kind
         name = kind.own_head or ""
-        self.head = kind.make_head(name, hidden_size, num_labels, kind.own_options(name, kind.head_options))
+        self.head = kind.make_head(
+            name, hidden_size, num_labels, kind.own_options(name, {**kind.head_options, **spec.own})
+        )
 
     def forward(self, states: Tensor, attention_mask: Tensor, inputs: Mapping[str, Tensor]) -> Any:
         """What the head gives.

@@ -1,5 +1,6 @@
 """Heads of a kind's own on frozen states: a parser learns beside others as it would alone, and is a run afterwards."""
 
+import json
 import math
 
 import numpy as np
@@ -18,6 +19,7 @@ from dlfa_adapters.learning.frozen.module import new_head
 from dlfa_adapters.learning.frozen.stacks import make_stacks
 from dlfa_adapters.learning.rate_choice import pairs
 from dlfa_adapters.learning.settings import make_settings, resolve
+from dlfa_adapters.predict.load import load_run
 from dlfa_adapters.predict.run import predict_run
 from dlfa_adapters.sweeps import run_sweep
 from dlfa_adapters.tasks import NER, PARSE
@@ -142,6 +144,47 @@ def test_a_run_on_features_predicts_what_was_scored(treebanks, tiny_folder, tmp_
     las = 100 * AttachmentScore().compute(predictions=found.predicted, references=found.gold)["las"]
     assert las == pytest.approx(max(run.config["training"]["dev_scores"]), abs=1e-3)
     assert las > 30
+
+
+UPOS = {"upos": "gold", "upos_size": 6, "arc_size": 20}
+COMMON = {"epochs": 4, "batch_size": 8, "head_learning_rate": 5e-3}
+
+
+@pytest.mark.parametrize(
+    "given", [{"fuse_layer": 2}, {"fuse_layer": "auto"}, {"fuse_layer": 2, "classifier": "bilstm"}]
+)
+def test_a_parser_on_features_has_the_options_of_its_head_and_reads_parts_of_speech(
+    treebanks, tiny_folder, tmp_path, given
+):
+    common = {"train_data": treebanks, "language": "en", "model": str(tiny_folder), "tuning": "features"}
+    run = train("parse", out=tmp_path / "run", **common, **COMMON, **UPOS, **given)
+    head = json.loads((run.folder / "head" / "head_config.json").read_text("utf-8"))["config"]
+    assert (head["upos_size"], head["arc_size"], run.config["options"]) == (6, 20, {"upos": "gold"})
+    [found] = predict_run(run, treebanks, split="dev", languages=["en"]).languages
+    las = 100 * AttachmentScore().compute(predictions=found.predicted, references=found.gold)["las"]
+    assert las == pytest.approx(max(run.config["training"]["dev_scores"]), abs=1e-3)
+    model, words = load_run(run), [each.words for each in found.inputs]
+    assert model.predict(words, [each.upos for each in found.inputs]) == found.predicted
+    assert model.predict(words, [["X"] * len(each) for each in words]) != found.predicted  # it does read them
+
+
+@pytest.mark.parametrize("tuning", ["features", "full"])
+def test_a_sweep_of_parsers_has_the_options_of_its_heads_and_reads_parts_of_speech(
+    treebanks, tiny_folder, tmp_path, tuning
+):
+    rates = {"learning_rate": 5e-3} if tuning == "full" else {}
+    common = {"train_data": treebanks, "language": "en", "model": str(tiny_folder), "tuning": tuning, "layers": [2]}
+    options = {**common, **COMMON, **rates, "seeds": 1, "epochs": 2, "plots": False}
+    done = run_sweep("parse", out=tmp_path / "sweep", **options, **UPOS)
+    assert {row.spec.record()["arc_size"] for row in done.result.rows} == {20}
+    without = run_sweep("parse", out=tmp_path / "without", **options)
+    assert [row.dev for row in done.result.rows] != [row.dev for row in without.result.rows]
+    assert "arc_size" not in without.result.rows[0].spec.record()  # as it was written before
+    if tuning == "features":
+        assert done.best.config["options"] == {"upos": "gold"}
+        for x in predict_run(done.best, treebanks).languages:
+            counts = AttachmentScore().item_counts(x.predicted, x.gold)
+            assert np.array_equal(counts, done.result.best().counts[x.language])
 
 
 RATES = (3e-4, 1e-3, 3e-3, 1e-2)
