@@ -1,6 +1,7 @@
 """The states that linear classifiers read and no others: of the first piece of each word, or of the first of a text."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -31,8 +32,8 @@ def unit_states(
         on_progress: Called with the number of rows that were just done.
 
     Returns:
-        The data, a window having a token for each of its words, in their order; states are on the encoder's device.
-        Windows without a word are left out.
+        The data, a window having a token for each of its words, in their order. Windows without a word are left out.
+        States are handed out on the encoder's device, and kept there unless it is a GPU whose memory they would fill.
     """
     rows = [row for row, window in enumerate(examples.windows) if window.words]
     windows = [examples.windows[row] for row in rows]
@@ -43,10 +44,21 @@ def unit_states(
         pad_token_id,
         layers=layers,
         kept=kept,
-        cache_on=torch.device(model.base_model.device),
+        cache_on=_room(model, sum(map(len, kept)), layers),
         on_progress=on_progress,
     )
+    states = replace(states, target=torch.device(model.base_model.device))
     short = [
         Window(each.sentence, [], each.words, tuple((i, i + 1) for i in range(len(each.words)))) for each in windows
     ]
     return TaggedStates(examples.words, examples.tags, short, AlignmentCounts(), states)
+
+
+def _room(model: Any, tokens: int, layers: Sequence[int] | None) -> torch.device:
+    """The encoder's device; the CPU, if it is a GPU and the states would take more than half of its free memory."""
+    encoder = model.base_model
+    device = torch.device(encoder.device)
+    number = encoder.config.num_hidden_layers + 1 if layers is None else len(layers)
+    size = 2 * tokens * number * encoder.config.hidden_size
+    fits = device.type != "cuda" or 2 * size <= torch.cuda.mem_get_info(device)[0]
+    return device if fits else torch.device("cpu")

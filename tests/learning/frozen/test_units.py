@@ -1,11 +1,13 @@
 """States of words and texts alone: those that a linear classifier on all tokens reads, and nothing lost."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from dlfa_adapters.encoders.load import load_encoder
 from dlfa_adapters.learning.dataset import examples_of
-from dlfa_adapters.learning.frozen import HeadSpec, OnStates, Rate, compute_states, predict_ids, train_heads
+from dlfa_adapters.learning.frozen import HeadSpec, OnStates, Rate, compute_states, predict_ids, train_heads, units
 from dlfa_adapters.learning.frozen.units import unit_states
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.tasks import NER, classification_task
@@ -63,3 +65,15 @@ def test_a_linear_head_learns_the_same(encoder):
     for name, weight in a.state_dict.items():
         assert torch.allclose(weight, b.state_dict[name], atol=1e-5)
     assert torch.equal(predict_ids([a], whole, NER.labels), predict_ids([b], units, NER.labels))
+
+
+def test_a_gpu_keeps_no_more_than_half_of_what_is_free(monkeypatch):
+    """13 tokens, 5 states of 8 values in 16 bits are 1040 bytes."""
+    config = SimpleNamespace(num_hidden_layers=4, hidden_size=8)
+    model = SimpleNamespace(base_model=SimpleNamespace(device="cuda", config=config))
+    for free, expected in ((2080, "cuda"), (2079, "cpu")):
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device, free=free: (free, 0))
+        assert units._room(model, 13, None).type == expected
+    assert units._room(model, 13, [1, 2]).type == "cuda"
+    model.base_model.device = "cpu"
+    assert units._room(model, 10**12, None).type == "cpu"
