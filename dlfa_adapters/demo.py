@@ -24,7 +24,7 @@ from dlfa_adapters.learning.features import all_rates, spec_of
 from dlfa_adapters.learning.finish import write_head_run
 from dlfa_adapters.learning.frozen import Linear, learn_on_states, predict_heads, with_states
 from dlfa_adapters.learning.frozen.stacks import all_layers
-from dlfa_adapters.learning.settings import make_settings
+from dlfa_adapters.learning.settings import TextOptions, make_settings
 from dlfa_adapters.runs import Run, check_run_place
 from dlfa_adapters.sweeps.variants import make_variants
 from dlfa_adapters.tasks import NER
@@ -107,7 +107,8 @@ def run_demo(
     loaded = load_encoder(encoder)
     report("Loading the encoder", 1, 1)
     model, tokenizer, num_layers = loaded.model, loaded.tokenizer, loaded.model.config.num_hidden_layers
-    settings, languages = make_settings(gate=GATE, seed=seed), sample_languages("ner")
+    longest = min(TextOptions.max_length, loaded.most_pieces)
+    settings, languages = make_settings(gate=GATE, seed=seed, max_length=longest), sample_languages("ner")
     parts = {"train": ("train", "en"), "dev": ("dev", "en")} | {language: ("test", language) for language in languages}
     data = {
         name: make_examples(NER, load_data("samples:ner", NER, split, [language]), tokenizer, settings)

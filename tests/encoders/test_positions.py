@@ -7,6 +7,7 @@ import torch
 from tiny_masked import save_masked_encoder
 from typer.testing import CliRunner
 
+from dlfa_adapters.demo import run_demo
 from dlfa_adapters.encoders.load import load_encoder
 from dlfa_adapters.encoders.parts import most_positions
 from dlfa_adapters.ground.errors import ConfigError, DLFAError
@@ -63,6 +64,8 @@ CUT = {
     "sentences": ("analyze", "sentences", "--parallel", "en-de.tsv"),
     "cosine": ("analyze", "cosine", "--parallel", "en-de.tsv"),
     "words": ("analyze", "words", "-d", "en-de=words.txt", "--text", "en=texts/en.txt", "--text", "de=texts/de.txt"),
+    "probing": ("analyze", "probing", "encoder", "--task", "pos=data", "--layers", 2, "--epochs", 1),
+    "head-probing": ("analyze", "head-probing", "pos", "--train", "data", "--epochs", 1, "--top", 2),
     "language-id": ("analyze", "language-id", "--data", "texts", "--epochs", 2),
 }
 
@@ -73,6 +76,11 @@ def test_rows_of_an_analysis_are_as_long_as_the_encoder_takes(place, way, monkey
     done = dlfa(*CUT[way], "--model", "encoder", "--json")
     assert done.exit_code == 0, (done.output, done.exception)
     assert json.loads(done.stdout)
+
+
+def test_the_demo_cuts_rows_too(place, tmp_path):
+    run_demo(encoder=str(place / "encoder"), out=tmp_path / "run", epochs=1)
+    assert json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))["windows"]["max_length"] == 48
 
 
 def test_48_is_enough(place, tmp_path):

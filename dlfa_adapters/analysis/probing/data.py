@@ -62,11 +62,13 @@ class ProbeData:
         """Of what is scored, one a language: scores of the same data can be held against each other."""
         return [items.fingerprint() for items in self.scored]
 
-    def examples(self, items: Sequence[Items], tokenizer: Any) -> Examples:
-        """Some of it as rows of a tokenizer."""
+    def examples(self, items: Sequence[Items], tokenizer: Any, most: int | None = None) -> Examples:
+        """Some of it as rows of a tokenizer, of at most so many pieces where a model takes no more than `most`."""
         inputs = [each for part in items for each in part.inputs]
         gold = [each for part in items for each in part.gold]
-        return examples_of(self.task, inputs, gold, tokenizer, Settings())
+        settings = Settings()
+        length = min(settings.text.max_length, most or settings.text.max_length)
+        return examples_of(self.task, inputs, gold, tokenizer, settings.changed(max_length=length))
 
 
 def read_probe_data(

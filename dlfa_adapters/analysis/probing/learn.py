@@ -10,6 +10,8 @@ from torch import Tensor
 
 from dlfa_adapters.analysis.probing.data import ProbeData
 from dlfa_adapters.analysis.probing.options import ProbeOptions
+from dlfa_adapters.encoders.head_states import HeadStates
+from dlfa_adapters.encoders.parts import most_positions
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.metric import macro_f1
@@ -162,7 +164,8 @@ def learn_probes(
         RunError: If the model gives states that are not finite numbers.
     """
     parts = {"train": data.train, "dev": data.dev, **({"test": data.test} if data.test else {})}
-    examples = {part: data.examples(items, tokenizer) for part, items in parts.items()}
+    most = most_positions(model.encoder if isinstance(model, HeadStates) else model)
+    examples = {part: data.examples(items, tokenizer, most) for part, items in parts.items()}
     stage, total = f"Hidden states ({name})", sum(len(each.rows) for each in examples.values())
     states = {
         part: unit_states(
