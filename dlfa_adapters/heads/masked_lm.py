@@ -60,6 +60,7 @@ class MaskedLMHead(PredictionHead):
             "layer_norm_eps": layer_norm_eps,
         }
         self.indices = (model.config.num_hidden_layers,)  # the layers that it reads
+        self.positions: Tensor | None = None  # one of each row, (batch,), which alone is read: see `heads.pieces`
         embeddings = model.get_input_embeddings()
         pieces, width = embeddings.weight.shape
         self._embeddings = (embeddings,)  # in a tuple, so that it is no module of the head and not saved with it
@@ -104,6 +105,8 @@ class MaskedLMHead(PredictionHead):
         """
         states, labels, inverse = outputs[0], kwargs.get("labels"), kwargs.get("invertible_adapter")
         if labels is None:
+            if self.positions is not None:
+                states = states[torch.arange(len(states), device=states.device), self.positions][:, None]
             output = MaskedLMOutput(logits=self._logits(self._transform(states.flatten(0, 1), inverse)))
             output.logits = output.logits.unflatten(0, states.shape[:2])
             return output if return_dict else output.to_tuple()

@@ -9,6 +9,7 @@ from dlfa_cli.analyze.language_id import language_id
 from dlfa_cli.analyze.means import means
 from dlfa_cli.analyze.overlap import overlap
 from dlfa_cli.analyze.probing import probing
+from dlfa_cli.analyze.pseudo_perplexity import pseudo_perplexity
 from dlfa_cli.analyze.sentences import sentences
 from dlfa_cli.analyze.translate import translate
 from dlfa_cli.analyze.words import words
@@ -22,5 +23,17 @@ def _group() -> None:
     """Look inside an encoder or a run. Example: `dlfa analyze cosine runs/ner-demo --parallel en-sw.tsv`."""
 
 
-for _command in (cosine, head_probing, head_updates, language_id, means, overlap, probing, sentences, translate, words):
+for _command in (
+    cosine,
+    head_probing,
+    head_updates,
+    language_id,
+    means,
+    overlap,
+    probing,
+    pseudo_perplexity,
+    sentences,
+    translate,
+    words,
+):
     analyze_app.command(cls=Command)(_command)
