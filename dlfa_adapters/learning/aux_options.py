@@ -58,7 +58,7 @@ def check_aux(task: str, settings: "Settings", tuning: Tuning | None, languages:
 
     Raises:
         ConfigError: If a task is the main one or of a kind with other labels, the tuning has one head alone, several
-            source languages are named, or nothing is to be drawn by a temperature.
+            source languages are named, states are to be cached or centred, or nothing is to be drawn by a temperature.
         DataError: If there are no such data.
     """
     if settings.steps.aux is None:
@@ -71,6 +71,8 @@ def check_aux(task: str, settings: "Settings", tuning: Tuning | None, languages:
         )
     if tuning is not None and tuning.saved == "peft":
         raise ConfigError("--aux needs a model with several heads, which PEFT's is not; type --tuning lora.")
+    if settings.machine.states == "cached":
+        raise ConfigError("--states cached is for one task; leave it or --aux out.")
     if settings.text.center is not None:
         raise ConfigError("--center is for one task; leave it or --aux out.")
     for name, place in read_aux(settings.steps.aux).items():

@@ -96,7 +96,7 @@ class Choice:
 
 def _rows(ready: Ready) -> list[HasInputIds]:
     """Training data, and dev data behind them."""
-    return [*ready.learned.rows, *(ready.dev.rows if ready.dev else ())]
+    return [*ready.train.rows, *(ready.dev.rows if ready.dev else ())]
 
 
 def choose_states(ready: Ready, folder: Path) -> Choice | None:
@@ -110,15 +110,15 @@ def choose_states(ready: Ready, folder: Path) -> Choice | None:
         ConfigError: See `choose`.
     """
     plan, rows = ready.plan, _rows(ready)
+    if ready.several is not None:  # whose rows are not all of one form
+        return None
     if plan.model is not plan.encoder.model or not rows:  # PEFT's, whose blocks run in every epoch
         if plan.settings.machine.states == "cached":
             raise ConfigError(_NOT_PEFT if rows else _NO_LOWER)
         return None
     plan.model.to("cuda" if torch.cuda.is_available() else plan.model.device)
-    heads = [plan.task.name, *(ready.several.aux if ready.several else ())]
-    indices = sorted({k for name in heads for k in plan.model.heads[name].indices})
-    pad_token_id = plan.encoder.tokenizer.pad_token_id
-    choice = choose(plan.model, indices, rows, ready.learned.epoch_rows, pad_token_id, plan.settings, folder)
+    indices, pad_token_id = plan.model.heads[plan.task.name].indices, plan.encoder.tokenizer.pad_token_id
+    choice = choose(plan.model, indices, rows, ready.train.epoch_rows, pad_token_id, plan.settings, folder)
     if choice is not None:
         plan.states, plan.settings = choice.line, plan.settings.changed(states=choice.states)
     return choice

@@ -167,11 +167,12 @@ def test_heads_on_states_are_judged_by_the_mean_over_languages():
 
 def drawn(start, folder, out, tuning, **options):
     """How often each language is in the batches of a training, and the run."""
-    seen = Counter()
+    seen, epochs = Counter(), set()
     epoch = Mixture.epoch
 
     def counted(self, number):
         rows = epoch(self, number)
+        epochs.add(number)
         of = {row: language for language, rows in self.rows.items() for row in rows}
         seen.update(of[row] for row in rows)
         return rows
@@ -180,6 +181,8 @@ def drawn(start, folder, out, tuning, **options):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Mixture, "epoch", counted)
         run, _ = start("ner", out, tuning, **{"fuse_layer": 2, **data, **options})
+    assert epochs == set(range(len(epochs)))  # each has rows of its own
+    assert len(epochs) > 1
     return seen, run
 
 

@@ -145,6 +145,16 @@ def test_the_run_is_the_main_tasks_and_the_other_heads_lie_beside(together, tiny
     )
 
 
+def test_blocks_that_do_not_change_run_in_every_epoch(together):
+    """Rows of pairs have types of pieces, rows of words have none: states of both are not kept in one place."""
+    options = {"epochs": 2, "fuse_layer": 1}
+    left, _ = together("freeze:1", "left", **options)
+    through, _ = together("freeze:1", "through", states="through", **options)
+    for place in ("head", "aux/pos", "aux/pawsx"):
+        [one], [other] = ([load_file(f) for f in (run.folder / place).glob("*.safetensors")] for run in (left, through))
+        assert all(tensor.equal(other[name]) for name, tensor in one.items())
+
+
 def test_on_frozen_states_tasks_do_not_touch_each_other(together, start, files, tmp_path):
     run, plan = together("features", epochs=3, head_learning_rate=1e-2)
     alone, _ = together("features", "alone", epochs=3, head_learning_rate=1e-2, aux=None)
@@ -177,6 +187,8 @@ def test_on_frozen_states_tasks_do_not_touch_each_other(together, start, files, 
         ({"aux": "parse=FILE"}, "is for tags and labels, and parse has trees"),
         ({"aux": "pos=FILE", "tuning": "peft-lora"}, "several heads, which PEFT's is not; type --tuning lora"),
         ({"aux": "pos=FILE", "language": "en,de"}, "takes one source language, got en, de"),
+        ({"aux": "pos=FILE", "states": "cached"}, "--states cached is for one task; leave it or --aux out"),
+        ({"aux": "pos=FILE", "center": "FILE"}, "--center is for one task; leave it or --aux out"),
         ({"aux_temperature": 2.0}, "--aux-temperature is for --aux"),
         ({"aux": "pos=FILE", "aux_temperature": 0.0}, "aux_temperature must be a number above 0"),
         ({"aux": "pos=FILE", "tuning": "features", "classifier": "bilstm"}, "has no use for --aux"),
