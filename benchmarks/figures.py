@@ -157,6 +157,11 @@ class Tunings:
         """Mean over seeds."""
         return fmean(row["scores"][language] for row in self.of(tuning, head))
 
+    def lower(self, tuning: str, head: str, than: tuple[str, str] = ("full", "last")) -> int:
+        """In how many target languages the mean over seeds is below another tuning's and head's."""
+        codes = [code for code in self.rows[0]["scores"] if code != "en"]
+        return sum(self.language(tuning, head, code) < self.language(*than, code) for code in codes)
+
     def against(self, tuning: str, head: str, other: str = "last") -> list[float]:
         """Differences of the mean over target languages to another head of the same tuning, one a seed."""
         pairs = zip(self.of(tuning, head), self.of(tuning, other), strict=True)
