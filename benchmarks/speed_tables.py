@@ -74,6 +74,13 @@ def searched(whose: str) -> float:
     return 100 * float(result("parsing-cpu")["searched"][whose])
 
 
+def pseudo_perplexity() -> list[str]:
+    """Every piece hidden in turn, in batches, and one at a time."""
+    rows = [[side, speed, ratio(slower), off] for side, speed, slower, off in result("pppl-cpu")["rows"]]
+    header = ["side", "pieces / s", "ours is faster by", "largest difference of a log-probability"]
+    return table(header, rows).splitlines()
+
+
 def _counted(text: str) -> str:
     """`21 of 1,207`."""
     return " of ".join(f"{int(number):,}" for number in text.split(" of "))

@@ -15,7 +15,7 @@ def dlfa():
 def test_there_is_one_for_each_task_and_table():
     tasks = {"ner", "pos", "xnli", "pawsx", "mldoc", "topic", "sentiment", "marc"}
     tables = {"table2_sweep", "table3_families", "table5_ablations", "table6_cosine", "table7_xlmr"}
-    tables |= {"langinfo_table4", "beto_figure1", "xmulti_table2"}
+    tables |= {"langinfo_table4", "beto_figure1", "xmulti_table2", "xmulti_table6"}
     assert set(recipes()) == tasks | {f"paper/{name}" for name in tables} | {"pretrain_small"}
 
 
