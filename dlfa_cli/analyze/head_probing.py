@@ -37,7 +37,7 @@ def head_probing(
         list[Path] | None, typer.Option("--with", help="What --json gave before, to compare with. Repeatable.")
     ] = None,
     score: Annotated[str, typer.Option(help="`macro-f1` over labels, or the task's own `metric`.")] = "macro-f1",
-    lr: Annotated[str, typer.Option(help="First learning rates; dev chooses, head by head.")] = "1e-2,1e-1,1",
+    lr: Annotated[str, typer.Option(help="First learning rates; dev chooses, head by head.")] = "1e-3,1e-2,1e-1,1",
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the training data.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the training.")] = 0,
     format: Format = None,

@@ -44,7 +44,7 @@ def probing(
     ] = None,
     layers: Annotated[str | None, typer.Option(help="Layers to read, e.g. 4-9 or 1,12; default: the last.")] = None,
     score: Annotated[str, typer.Option(help="`macro-f1` over labels, or the task's own `metric`.")] = "macro-f1",
-    lr: Annotated[str, typer.Option(help="First learning rates; dev chooses, probe by probe.")] = "1e-2,1e-1,1",
+    lr: Annotated[str, typer.Option(help="First learning rates; dev chooses, probe by probe.")] = "1e-3,1e-2,1e-1,1",
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the training data.")] = 5,
     resamples: Resamples = RESAMPLES,
     seed: Annotated[int, typer.Option(min=0, help="Seed of training and bootstrap.")] = 0,

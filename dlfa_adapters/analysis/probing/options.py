@@ -11,8 +11,8 @@ SCORES = {
 }
 """What probes are scored by. The paper has F1-macro for every task."""
 
-LEARNING_RATES, EPOCHS = (1e-2, 1e-1, 1.0), 5
-"""Rates for states of every size, of which those of single heads are small; and the paper's epochs of fine-tuning."""
+LEARNING_RATES, EPOCHS = (1e-3, 1e-2, 1e-1, 1.0), 5
+"""Rates for states of every size, whole layers and single heads; and the paper's epochs of fine-tuning."""
 
 
 @dataclass(frozen=True, kw_only=True)
