@@ -219,7 +219,7 @@ def test_killed_and_resumed_it_ends_with_the_same_weights(learns, adapt, tmp_pat
 # Then a task
 
 OPTIONS = {"steps": 4, "batch_size": 8, "max_length": 32}
-TRAIN = {"tuning": "full", "batch_size": 8, "max_steps": 4, "every": 2, "fuse_layer": 1}
+TRAIN = {"tuning": "full", "max_length": 32, "batch_size": 8, "max_steps": 4, "every": 2, "fuse_layer": 1}
 
 
 @pytest.fixture(scope="module")
@@ -305,7 +305,7 @@ def test_typed(encoder, data, tmp_path):
     assert f"dlfa train ner --model {tmp_path / 'x'}" in done.stdout
     record = json.loads(dlfa("adapt", "--resume", tmp_path / "x", "--json").stdout)
     assert list(record["text"]["languages"]) == ["de"]
-    short = ("--max-steps", 1, "--batch-size", 4, "--tuning", "lora", "-k", 1)
+    short = ("--max-steps", 1, "--max-length", 32, "--batch-size", 4, "--tuning", "lora", "-k", 1)
     done = dlfa(
         "train", "ner", "--train", data, "--model", encoder, "--adapt", f"xx={data / 'panx' / 'train-de.tsv'}",
         "--adapt-option", "steps=2", "--adapt-option", "whole-words=yes",
