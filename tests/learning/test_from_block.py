@@ -34,7 +34,7 @@ ENCODERS = {
     "xlm-roberta": (transformers.XLMRobertaModel, transformers.XLMRobertaConfig, _BERT),
     "mdeberta": (transformers.DebertaV2Model, transformers.DebertaV2Config, {**_BERT, **_DEBERTA}),
 }
-STEPS = {"batch_size": 4, "epochs": 3, "learning_rate": 1e-3}
+STEPS = {"batch_size": 4, "epochs": 3, "learning_rate": 1e-3, "max_length": 64}
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +163,7 @@ def test_a_block_that_hands_on_more_than_a_state(tiny_model, tmp_path):
 
 
 def test_when_it_runs_through(start, encoder, tmp_path, monkeypatch):
-    options = {"model": encoder("bert"), "fuse_layer": 3, "batch_size": 4}
+    options = {"model": encoder("bert"), "fuse_layer": 3, "batch_size": 4, "max_length": 64}
     run, plan = start("ner", tmp_path / "once", "freeze:2", epochs=1, **options)
     assert (run.config["training"]["states"], plan.states) == (
         "through", "Hidden states: blocks 1 to 2 run in every epoch, for there is one",
@@ -186,6 +186,7 @@ def test_on_the_command_line(encoder, tmp_path):
     data.write_text("Anna\tB-PER\nmet\tO\n\nRome\tB-LOC\n\n" * 4, "utf-8")
     command = [
         "train", "ner", "--train", str(data), "--dev", str(data), "-m", encoder("bert"), "-k", "3", "--epochs", "2",
+        "--max-length", "64",
     ]  # fmt: skip
     for options, told in (
         (
