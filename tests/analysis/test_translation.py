@@ -251,6 +251,13 @@ def test_what_is_longer_than_the_limit_is_told(linear):
     assert "1 sentences were cut: 2 of 25 pieces." in translation_notes(found)
 
 
+def test_what_is_longer_than_the_encoder_takes_is_cut_and_told(linear):
+    """32 positions, two of them special."""
+    found = translate_tokens(str(linear), [("ab " * 40, "AB " * 40), *PAIRS], ("xx", "yy"))
+    assert found.cut.n_truncated == 1
+    assert found.cut.pieces_dropped == 10
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

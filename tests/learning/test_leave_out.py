@@ -137,7 +137,20 @@ def test_resumed_as_it_began_alone(tuning, start, encoder, tmp_path):  # noqa: F
 def test_on_the_command_line(encoder, tmp_path):  # noqa: F811
     data = tmp_path / "train-en.tsv"
     data.write_text("Anna\tB-PER\nmet\tO\n\nRome\tB-LOC\n\n" * 4, "utf-8")
-    command = ["train", "ner", "--train", str(data), "--dev", str(data), "-m", encoder("bert"), "-k", "3"]
+    command = [
+        "train",
+        "ner",
+        "--train",
+        str(data),
+        "--dev",
+        str(data),
+        "-m",
+        encoder("bert"),
+        "-k",
+        "3",
+        "--max-length",
+        "64",
+    ]
     command += ["--epochs", "2", "-o", str(tmp_path / "run"), "-t", "lora"]
     done = CliRunner().invoke(app, [*command, "--leave-out", "1-2", "--leave-out", "4"])
     assert done.exit_code == 0, done.output

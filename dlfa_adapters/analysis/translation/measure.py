@@ -18,7 +18,6 @@ from dlfa_adapters.data.batching import HasInputIds, pad_batch
 from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.encoders.load import Encoder
 from dlfa_adapters.encoders.means import LanguageMeans
-from dlfa_adapters.encoders.parts import check_length
 from dlfa_adapters.encoders.shift import Shift
 from dlfa_adapters.encoders.states import Change
 from dlfa_adapters.ground.environment import Progress
@@ -84,7 +83,6 @@ def measure_translation(
     shown_layer = min(chosen, key=lambda layer: abs(layer - depth * 10 / 12)) if shown_layer is None else shown_layer
     if shown_layer not in chosen:
         raise ConfigError(f"Samples are shown of a layer that is shifted at, {chosen}, got {shown_layer}.")
-    check_length(encoder.model, max_length)
     means.check_fits(encoder.model, chosen, languages)
     random = generator(seed, "")
     text = Translated.of(encoder.tokenizer, pairs, units or units_of(languages[1]), max_length, sets)

@@ -14,6 +14,7 @@ from dlfa_adapters.analysis.translation.measure import measure_translation
 from dlfa_adapters.analysis.translation.report import TranslationReport
 from dlfa_adapters.analysis.translation.text import token_sets
 from dlfa_adapters.encoders.means import LanguageMeans
+from dlfa_adapters.encoders.parts import most_positions
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.heads import load_masked_lm
 
@@ -42,7 +43,7 @@ def translate_tokens(
         means: A file that `dlfa analyze means` made of this model.
         text: Files of each language, a paragraph a line, from which means and token sets are made; without them both
             are made of the pairs, and with `means` the token sets alone.
-        max_length: Most pieces of a sentence.
+        max_length: Most pieces of a sentence, or as many as the encoder has positions for.
         progress: Called with what was just done.
         **options: Of `measure_translation`.
 
@@ -56,6 +57,7 @@ def translate_tokens(
         LanguageMeans.read(means).record.check_languages(languages, means)
     encoder = load_masked_lm(model, language_adapter)
     encoder = replace(encoder, model=encoder.model.to("cuda") if torch.cuda.is_available() else encoder.model)
+    longest = min(max_length, most_positions(encoder.model) or max_length)
     source, target = (map(str, texts(language).texts) for language in languages)
     sets = token_sets(encoder.tokenizer, source, target)
     if means is not None:
@@ -63,10 +65,10 @@ def translate_tokens(
     else:
         of_languages = measure_means(
             encoder.model, encoder.tokenizer, {language: texts(language) for language in languages},
-            name=model, max_length=max_length, progress=progress,
+            name=model, max_length=longest, progress=progress,
         )  # fmt: skip
     return measure_translation(
-        encoder, pairs, of_languages, languages, sets=sets, max_length=max_length, progress=progress, **options
+        encoder, pairs, of_languages, languages, sets=sets, max_length=longest, progress=progress, **options
     )
 
 
