@@ -144,7 +144,7 @@ def test_samples_are_of_the_layer_that_is_asked_for(layer, text, linear):
     encoder = load_masked_lm(str(linear))
     sides = {language: [pair[side] for pair in PAIRS] for side, language in enumerate(("en", "de"))}
     texts = {language: LanguageText(side, "here", len(side)) for language, side in sides.items()}
-    means = measure_means(encoder.model, encoder.tokenizer, texts, name="linear")
+    means = measure_means(encoder.model, encoder.tokenizer, texts, name="linear", max_length=32)
     means.tensors["de"][3] = means.tensors["en"][3]
     found = measure_translation(encoder, PAIRS, means, ("en", "de"), layers=[1, 3], alphas=[1], shown_layer=layer)
     assert found.samples[0].outputs == {0.0: "ab cd ef gh ij.", 1.0: text}
