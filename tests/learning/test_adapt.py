@@ -194,7 +194,7 @@ def test_a_damaged_folder_is_refused(adapted, tmp_path):
 # Killed
 
 
-@pytest.mark.parametrize("learns", ["full", "lora"])
+@pytest.mark.parametrize("learns", ["full", "freeze:1", "lora", "adapter"])
 def test_killed_and_resumed_it_ends_with_the_same_weights(learns, adapt, tmp_path):
     through, seen = adapt(tmp_path / "through", learns=learns), [0]
 

@@ -1,17 +1,11 @@
-"""Two processes with half of the batch each do what one does with all of it, batch norm's statistics included.
-
-They are started by `accelerate launch`, which hands over to the launcher of `torchrun`.
-"""
+"""Two processes with half of the batch each do what one does with all of it, batch norm's statistics included."""
 
 import json
-import os
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from launched import in_two_processes
 
 import dlfa_adapters.learning.trainer as trainer_module
 from dlfa_adapters.ground.errors import ConfigError
@@ -87,20 +81,9 @@ def without_dropout(tiny_folder, tmp_path_factory):
 @pytest.fixture(scope="module")
 def two_processes(without_dropout, items, tmp_path_factory, request):
     out = tmp_path_factory.mktemp("two")
-    (out / "worker.py").write_text(WORKER)
     write_parts_of_speech(out, items)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    # --multi_gpu on a machine without GPUs too: with --cpu accelerate starts one process, whatever number is asked for
-    launch = ["--multi_gpu", "--num_processes", "2", "--num_machines", "1", "--main_process_port", port]
     arguments = [str(request.path.parent), without_dropout, json.dumps(items["ner"]), str(out)]
-    done = subprocess.run(
-        [sys.executable, "-m", "accelerate.commands.launch", *launch, str(out / "worker.py"), *arguments],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-3000:]
+    in_two_processes(WORKER, out, *arguments)
     return torch.load(out / "found.pt")
 
 
