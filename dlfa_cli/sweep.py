@@ -46,7 +46,7 @@ def sweep(
         typer.Option(
             "--language",
             "-l",
-            help="Language of train and dev; default: en, or by file name.",
+            help="Language of train and dev, or several: en,de; default: en, or by file name.",
             rich_help_panel=_DATA,
         ),
     ] = None,
@@ -154,6 +154,7 @@ def _run(task: str, layers: str | None, state_budget: str, given: dict[str, Any]
 
 def announce(screen: "Console", prepared: "Prepared") -> None:
     """Say on stderr what is going to be trained."""
+    from dlfa_adapters.learning.sources import in_a_line
     from dlfa_cli.screen import print_lines
 
     steps, names = prepared.settings.steps, list(dict.fromkeys(spec.name for spec in prepared.specs))
@@ -164,6 +165,7 @@ def announce(screen: "Console", prepared: "Prepared") -> None:
         f"Heads: {len(prepared.specs)}, {len(prepared.specs) // len(names)} seeds of {', '.join(names)}",
         f"Data: {len(prepared.train.gold):,} items in {', '.join(prepared.sources)}; dev {len(prepared.dev.gold):,}; "
         f"scored: {items:,} in {', '.join(prepared.targets)}",
+        *in_a_line(prepared.data["train"].get("sources")),
         *(f"Read: {line}" for line in prepared.taken),
         f"Steps: {steps.epochs} epochs, batch {steps.batch_size}, {prepared.rates_in_words()}; kept: "
         + (f"the first epoch within {steps.within:g} points of the best" if steps.within else "the best epoch")

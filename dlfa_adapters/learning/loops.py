@@ -98,12 +98,12 @@ LSTM_ON_STATES = Loop(
 FROZEN_SWEEP = Loop(
     "A sweep of a frozen encoder",
     ("pooling", "classifier", *options_of_kinds(), *_CUT, "center", "epochs", "max_steps", *_RATES,
-     "head_learning_rates", "batch_size", "weight_decay", "within", "seed", "precision"),
+     "head_learning_rates", "batch_size", "weight_decay", "within", "seed", "precision", *_SOURCES),
 )  # fmt: skip
 FINETUNED_SWEEP = Loop(
     "A sweep of fine-tuned encoders, which are scored after each epoch,",
     ("pooling", "classifier", "lstm_hidden", "lstm_dropout", *options_of_kinds(), *_CUT, "center", "epochs",
-     "max_steps", *_RATES, "head_learning_rates", "learning_rates", *_OPTIMISER, *_MACHINE),
+     "max_steps", *_RATES, "head_learning_rates", "learning_rates", *_OPTIMISER, *_MACHINE, *_SOURCES),
 )  # fmt: skip
 LANGUAGE = Loop(
     "The training of a language adapter",

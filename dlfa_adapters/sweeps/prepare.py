@@ -32,6 +32,7 @@ from dlfa_adapters.learning.features import spec_of
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.rate_choice import pairs
 from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.learning.sources import mix
 from dlfa_adapters.predict import Items
 from dlfa_adapters.predict.items import check_fit, items_by_language
 from dlfa_adapters.predict.options import with_runs
@@ -172,8 +173,9 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
     read = with_runs(kind, options)
     sources = list(dict.fromkeys([*rows.dataset["language"], *dev_rows.dataset["language"]]))
     centring = read_centring(settings, encoder.model, [*sources, *(each.language for each in items)])
+    train = make_examples(task, rows.dataset, encoder.tokenizer, settings, read)
     data = {
-        "train": describe_data(rows, source),
+        "train": describe_data(rows, source) | mix(train, source, request.language, settings.steps),
         "dev": describe_data(dev_rows, source if request.dev_data is None else request.dev_data),
         "targets": described,
     }
@@ -184,7 +186,7 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
         settings=settings,
         encoder=encoder,
         specs=_specs(request, task, settings, encoder.model.config.num_hidden_layers),
-        train=make_examples(task, rows.dataset, encoder.tokenizer, settings, read),
+        train=train,
         dev=make_examples(task, dev_rows.dataset, encoder.tokenizer, cut, read),
         targets={
             x.language: examples_of(

@@ -126,7 +126,7 @@ def run_sweep(
     for item in (extra := tuple(extra)):
         read_extra(item)
     what: dict[str, Any] = {"train_data": train_data, "dev_data": dev_data, "labels": labels, "model": model}
-    check_options(task, tuning=tuning, check=check_swept, **what, **options)
+    check_options(task, tuning=tuning, check=check_swept, language=language, **what, **options)
     method = get_tuning(tuning)
     reading = Reading.taken_from(options)
     reading.check([*each_place(train_data), *each_place(dev_data), target_data])
@@ -165,7 +165,7 @@ def run_sweep(
     if on_start is not None:
         on_start(prepared)
     if is_main():
-        for each in filter(None, [*prepared.notes, few_steps(settings, len(prepared.train.rows))]):
+        for each in filter(None, [*prepared.notes, few_steps(settings, prepared.train.epoch_rows)]):
             note(each)
     began = time.monotonic()
     if method.on_states:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from scipy.stats import chisquare
 from sklearn.metrics import f1_score
 
 from dlfa_adapters import load_run
@@ -17,7 +18,8 @@ from dlfa_adapters.learning import resume_training
 from dlfa_adapters.learning.checks import check_options
 from dlfa_adapters.learning.dataset import describe_data, load_dev, load_split
 from dlfa_adapters.learning.frozen.judge import Judge
-from dlfa_adapters.learning.loops import check_swept
+from dlfa_adapters.learning.settings import make_settings
+from dlfa_adapters.learning.sources import mixture_of
 from dlfa_adapters.tasks import NER
 
 LANGUAGES = ["en", "de"]
@@ -186,6 +188,25 @@ def drawn(start, folder, out, tuning, **options):
     return seen, run
 
 
+@pytest.mark.parametrize(
+    ("options", "shares"),
+    [
+        ({"source_weights": {"de": 1, "en": 4}}, [0.8, 0.2]),
+        ({}, [900 / 1000, 100 / 1000]),
+        ({"source_temperature": 2.0}, [30 / 40, 10 / 40]),  # square roots
+    ],
+)
+def test_options_say_how_often_a_language_is_drawn(options, shares):
+    """Chi-square over thirty epochs."""
+    languages = ["en"] * 900 + ["de"] * 100
+    train = SimpleNamespace(rows_by_language=lambda: {"en": range(900), "de": range(900, 1000)})
+    mixed = mixture_of(train, LANGUAGES, make_settings(**options).steps)
+    seen = Counter(languages[row] for epoch in range(30) for row in mixed.epoch(epoch))
+    counts = [seen[language] for language in LANGUAGES]
+    assert sum(counts) == 30 * 900  # as many as there are English rows
+    assert chisquare(counts, [sum(counts) * share for share in shares]).pvalue > 0.01
+
+
 @pytest.mark.parametrize("tuning", ["full", "lora", "features", "bilstm"])
 def test_every_way_of_training_draws_by_weight(tuning, start, folder, tmp_path):
     options = {"classifier": "bilstm", "lstm_hidden": 4} if tuning == "bilstm" else {}
@@ -256,11 +277,3 @@ def test_what_is_refused_before_anything_is_loaded(options, message, folder):
     given = {"train_data": str(folder), "language": "en,de", **options}
     with pytest.raises((ConfigError, DataError), match=message):
         check_options("ner", **given)
-
-
-def test_a_sweep_has_no_use_for_weights(folder):
-    with pytest.raises(ConfigError, match="has no use for --source-weights"):
-        check_options(
-            "ner", tuning="features", check=check_swept, train_data=str(folder), language="en,de",
-            source_weights="en=1,de=1",
-        )  # fmt: skip

@@ -88,7 +88,10 @@ def examples(name, count):
     return SimpleNamespace(task=task, rows=rows_of(count), collator=lambda pad: lambda rows: {"rows": rows})
 
 
-@pytest.mark.parametrize(("temperature", "shares"), [(1.0, [0.4, 0.5, 0.1]), (1e9, [1 / 3] * 3)])
+@pytest.mark.parametrize(
+    ("temperature", "shares"),
+    [(1.0, [0.4, 0.5, 0.1]), (2.0, [20 / 52.3607, 22.3607 / 52.3607, 10 / 52.3607]), (1e9, [1 / 3] * 3)],
+)
 def test_tasks_are_drawn_as_asked_a_step_at_a_time(temperature, shares):
     main, aux = examples("ner", 400), {"pos": examples("pos", 500), "pawsx": examples("pawsx", 100)}
     several = SeveralTasks(main, aux, batch_size=8, temperature=temperature, seed=0)

@@ -126,3 +126,17 @@ def test_what_is_wrong_with_the_data_is_said_once(search):
     search(on_start=lambda plan: notes.append(plan.notes))
     [said] = notes
     assert any("4 of 4 dev items are also in the training data" in note for note in said)
+
+
+def test_sources_and_auxiliary_tasks_of_a_training_are_those_of_its_search(search, items, tmp_path):
+    """Every trial learns from both languages, drawn as asked, beside the other task."""
+    data = {"train_data": {"en": items["ner"], "de": items["ner"][:4]}, "language": None, "grid": {"epochs": [1, 2]}}
+    shares = {"en": 0.75, "de": 0.25}
+    drawn = search(source_weights=shares, **data).run.config
+    assert {name: of["share"] for name, of in drawn["data"]["train"]["sources"].items()} == shares
+    assert drawn["training"]["source_weights"] == "en=0.75,de=0.25"
+    with pytest.raises(ConfigError, match="has a weight for fr, but the source languages are en, de"):
+        search(source_weights={**shares, "fr": 1}, **data)
+    (tmp_path / "pos-en.tsv").write_text("Anna\tPROPN\nmet\tVERB\n", "utf-8")
+    beside = search(aux={"pos": tmp_path / "pos-en.tsv"}, grid={"epochs": [1, 2]}).run.config
+    assert beside["training"]["aux_heads"] == {"pos": "aux/pos"}

@@ -11,6 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.data.budget import token_budget_batches
+from dlfa_adapters.data.mixture import Mixture
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.examples import Examples
 
@@ -61,13 +62,17 @@ class DeviceRows:
         rows: From `kinds.examples.Examples`.
         padding: What `ids` are padded with.
         device: Where to.
+        mixture: Which rows an epoch has; None: each once.
 
     Attributes:
         lengths: Pieces of each row.
     """
 
-    def __init__(self, rows: Sequence[HasRow], padding: int, device: torch.device) -> None:
+    def __init__(
+        self, rows: Sequence[HasRow], padding: int, device: torch.device, mixture: Mixture | None = None
+    ) -> None:
         self.lengths, self.padding, self.device = [len(row.input_ids) for row in rows], padding, device
+        self.mixture = mixture
         self._sizes = torch.tensor(self.lengths, device=device)
         self._starts = self._sizes.cumsum(0) - self._sizes
         self._ids = torch.tensor(list(chain.from_iterable(row.input_ids for row in rows)), device=device)
@@ -178,11 +183,13 @@ class Questions:
             ids: From `ask`, (members, words).
 
         Returns:
-            Counts by sentence or text, (members, items, counts) on the CPU, and the main score of each in percent.
+            Counts by sentence or text, (members, items, counts) on the CPU, and the main score of each in percent, of
+            several languages the mean of theirs.
         """
         counts = self._scorer.counts(ids)
-        scores = self._scorer.score(counts.sum(1)).nan_to_num(0.0).tolist()
-        return counts.to("cpu", torch.int32), [round(score, 4) for score in scores]
+        parts = [counts[:, torch.tensor(items)] for items in self._examples.items_by_language().values()]
+        scores = torch.stack([self._scorer.score(part.sum(1)).nan_to_num(0.0) for part in parts]).mean(0)
+        return counts.to("cpu", torch.int32), [round(score, 4) for score in scores.tolist()]
 
     def _places(self, rows: list[int]) -> Tensor:
         """Where the words of windows, or texts, stand among all."""

@@ -203,9 +203,9 @@ def train_ensemble(
         The members in their order.
     """
     trained = [TrainedMember(spec) for spec in ensemble.heads.specs]
-    how = Rates.of(settings, len(train.lengths), pairs)
+    sampler = SameLengthSampler(train.lengths, settings.steps.batch_size, settings.steps.seed, mixture=train.mixture)
+    how = Rates.of(settings, len(sampler), pairs)
     optimizer = EnsembleOptimizer(ensemble, how)
-    sampler = SameLengthSampler(train.lengths, settings.steps.batch_size, settings.steps.seed)
     for epoch, batches in enumerate(sampler.epochs(how.steps), 1):
         for batch in train.batches(batches):
             with in_precision(ensemble.device, str(settings.machine.precision)):

@@ -78,7 +78,7 @@ class Work:
         self.prepared, self.stage, self.folder = prepared, stage, folder
         self.device, self.progress = device, progress
         self.bad: dict[int, str] = {}
-        self._total = runs * Rates.of(prepared.settings, len(prepared.train.rows)).steps
+        self._total = runs * Rates.of(prepared.settings, prepared.train.epoch_rows).steps
         self._dev: Questions | None = None
         self._targets: dict[str, Questions] = {}
 
@@ -127,7 +127,7 @@ class Work:
             torch.manual_seed(seed)
             return train_ensemble(
                 ensemble,
-                DeviceRows(rows, padding, device),
+                DeviceRows(rows, padding, device, prepared.train.mixture),
                 self._dev,
                 self._targets,
                 prepared.settings.changed(seed=seed),
@@ -161,7 +161,7 @@ def train_singly(prepared: Prepared, job: Job, folder: Path, on_step: Callable[[
     request, settings = prepared.request, prepared.settings
     spec, rates = job
     watched = _Targets(prepared)
-    in_epoch = steps_of_epoch(settings, len(prepared.train.rows))
+    in_epoch = steps_of_epoch(settings, prepared.train.epoch_rows)
     options = {**settings.as_dict(), **spec.head.keywords(), "seed": spec.seed}
     options |= {"learning_rate": rates.encoder, "learning_rates": (), "head_learning_rate": rates.head}
     options |= {"head_learning_rates": (), "min_steps": 0}  # as long as the others
