@@ -43,6 +43,7 @@ class Mixture:
         epoch_rows: Rows that are drawn in an epoch.
         seed: Of the draws.
         together: So many rows, one behind the other, are of one source; a divisor of `epoch_rows`.
+        within: For sources that are mixtures themselves, how their rows are drawn; these are counted from 0.
     """
 
     rows: Mapping[str, Sequence[int]]
@@ -50,6 +51,7 @@ class Mixture:
     epoch_rows: int
     seed: int
     together: int = 1
+    within: Mapping[str, "Mixture"] = field(default_factory=dict)
     _drawn: list[Tensor] = field(default_factory=list, repr=False, compare=False)
 
     def epoch(self, number: int) -> list[int]:
@@ -57,17 +59,27 @@ class Mixture:
         sources = self._sources(number)
         before = sum((self._counts(epoch) for epoch in range(number)), torch.zeros(len(self.rows), dtype=torch.long))
         out = torch.empty(len(sources), dtype=torch.long)
-        for source, (rows, first) in enumerate(zip(self.rows.values(), before.tolist(), strict=True)):
+        for source, (name, first) in enumerate(zip(self.rows, before.tolist(), strict=True)):
             here = sources == source
-            out[here] = torch.tensor(self._from(source, rows, first, int(here.sum())), dtype=torch.long)
+            out[here] = torch.tensor(self._from(source, name, first, int(here.sum())), dtype=torch.long)
         return out.tolist()
+
+    def stretch(self, first: int, count: int) -> list[int]:
+        """So many rows, where `first` have been drawn before, whichever epochs they are of."""
+        epochs = range(first // self.epoch_rows, -(-(first + count) // self.epoch_rows))
+        drawn = [row for number in epochs for row in self.epoch(number)]
+        skipped = first - epochs.start * self.epoch_rows
+        return drawn[skipped : skipped + count]
 
     def source_of(self) -> dict[int, int]:
         """The number of the source of each row."""
         return {row: number for number, rows in enumerate(self.rows.values()) for row in rows}
 
-    def _from(self, source: int, rows: Sequence[int], first: int, count: int) -> list[int]:
+    def _from(self, source: int, name: str, first: int, count: int) -> list[int]:
         """So many rows of a source, where `first` have been drawn before: pass after pass through all of them."""
+        rows = self.rows[name]
+        if name in self.within:
+            return [rows[i] for i in self.within[name].stretch(first, count)]
         passes = range(first // len(rows), -(-(first + count) // len(rows)))
         order = [rows[i] for number in passes for i in self._permutation(source, number, len(rows))]
         skipped = first - passes.start * len(rows)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlfa_adapters.data.places import check_source
-from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.data.places import check_languages, check_source
+from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.tasks import get_task
 from dlfa_adapters.tuning import Tuning
@@ -47,6 +47,35 @@ def read_aux(text: Any) -> dict[str, str]:
     return places
 
 
+def languages_of(place: str, task: str, named: Sequence[str]) -> str | None:
+    """In which languages auxiliary data are read: the source language, or those of several that there are data in.
+
+    Args:
+        place: Where they are.
+        task: Name of the task.
+        named: The source languages that are named.
+
+    Returns:
+        As `load_split` takes them; None: what the name of a single file says, or English.
+
+    Raises:
+        DataError: If there are data in none of them.
+    """
+    if len(named) < 2:
+        return named[0] if named else None
+    if Path(place).is_file():
+        return None
+    missing = []
+    for code in named:
+        try:
+            check_languages(place, task, "train", [code])
+        except DataError as error:
+            missing.append((code, error))
+    if len(missing) == len(named):
+        raise missing[0][1]
+    return ",".join(code for code in named if code not in dict(missing))
+
+
 def check_aux(task: str, settings: "Settings", tuning: Tuning | None, languages: Sequence[str]) -> None:
     """Refuse auxiliary tasks that cannot be learnt beside a task.
 
@@ -57,18 +86,14 @@ def check_aux(task: str, settings: "Settings", tuning: Tuning | None, languages:
         languages: The source languages that are named.
 
     Raises:
-        ConfigError: If a task is the main one or of a kind with other labels, the tuning has one head alone, several
-            source languages are named, states are to be cached or centred, or nothing is to be drawn by a temperature.
+        ConfigError: If a task is the main one or of a kind with other labels, the tuning has one head alone, states are
+            to be cached or centred, or nothing is to be drawn by a temperature.
         DataError: If there are no such data.
     """
     if settings.steps.aux is None:
         if settings.steps.aux_temperature is not None:
             raise ConfigError("--aux-temperature is for --aux; name auxiliary tasks, or leave it out.")
         return
-    if len(languages) > 1:
-        raise ConfigError(
-            f"--aux takes one source language, got {', '.join(languages)}; leave the others or --aux out."
-        )
     if tuning is not None and tuning.saved == "peft":
         raise ConfigError("--aux needs a model with several heads, which PEFT's is not; type --tuning lora.")
     if settings.machine.states == "cached":
@@ -82,3 +107,4 @@ def check_aux(task: str, settings: "Settings", tuning: Tuning | None, languages:
             if kind_of_task(known).label_inputs != ("labels",):
                 raise ConfigError(f"--aux is for tags and labels, and {known.name} has trees; leave it out.")
         check_source(place if place.startswith(("hub:", "samples:")) else Path(place), "train")
+        languages_of(place, name, languages)

@@ -32,6 +32,7 @@ from dlfa_adapters.learning.dataset import (
 from dlfa_adapters.learning.plan_words import data_in_words, left_out_in_words
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.learning.several_tasks import SeveralTasks, read_tasks, tasks_in_a_line
+from dlfa_adapters.learning.source_options import named_languages
 from dlfa_adapters.learning.sources import in_a_line, mix
 from dlfa_adapters.predict.options import with_runs
 from dlfa_adapters.tasks import Task
@@ -212,7 +213,7 @@ def prepare(
         data["dev"] = describe_data(dev_rows, source if dev_source is None else dev_source)
     train = make_examples(known, rows.dataset, loaded.tokenizer, settings, read)
     data["train"] |= mix(train, source, language, settings.steps)
-    several = read_tasks(settings, language, train, loaded, data)
+    several = read_tasks(settings, named_languages(source, language), train, loaded, data)
     given, count = settings, (train if several is None or tuning.on_states else several).epoch_rows
     plateau = tuning.on_states and settings.head.classifier == "bilstm"
     settings = least_steps(given, count, plateau=plateau)

@@ -1,10 +1,12 @@
 """Several tasks on one encoder, a head each: what the steps of such a training are made of.
 
 Every step is of one task, drawn by the number of its rows or by a temperature, so that its gradient touches the head of
-the task and what all share. An epoch has as many steps as show the main task once, on average.
+the task and what all share. An epoch has as many steps of the main task, on average, as there are without the others.
+A task in several source languages is drawn as it is alone, so many rows of each language.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -14,9 +16,10 @@ from dlfa_adapters.encoders import Encoder
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.examples import Examples
-from dlfa_adapters.learning.aux_options import read_aux
+from dlfa_adapters.learning.aux_options import languages_of, read_aux
 from dlfa_adapters.learning.dataset import describe_data, load_split, make_examples, task_for
 from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.learning.sources import mixture_of
 
 HEAD = "head"
 """What a model of adapters calls the head that shall read a batch."""
@@ -56,13 +59,16 @@ class SeveralTasks:
         self.main, self.aux = main, dict(aux)
         self.rows: list[TaskRow] = []
         numbers: dict[str, Sequence[int]] = {}
+        within: dict[str, Mixture] = {}
         for name, examples in {main.task.name: main, **self.aux}.items():
             numbers[name] = range(len(self.rows), len(self.rows) + len(examples.rows))
             self.rows += [TaskRow(row, name) for row in examples.rows]
+            if examples.mixture is not None:  # with random numbers of its own
+                within[name] = replace(examples.mixture, seed=(len(numbers) << 32) + seed)
         shares = shares_by_temperature({name: len(rows) for name, rows in numbers.items()}, temperature)
-        of_main = -(-len(main.rows) // batch_size)
+        of_main = -(-main.epoch_rows // batch_size)
         steps = round(of_main / shares[main.task.name])
-        self.mixture = Mixture(numbers, shares, steps * batch_size, seed, together=batch_size)
+        self.mixture = Mixture(numbers, shares, steps * batch_size, seed, together=batch_size, within=within)
 
     @property
     def epoch_rows(self) -> int:
@@ -84,26 +90,26 @@ class SeveralTasks:
 
 
 def read_tasks(
-    settings: Settings, language: str | None, main: Examples, loaded: Encoder, data: dict[str, dict[str, Any]]
+    settings: Settings, named: Sequence[str], main: Examples, loaded: Encoder, data: dict[str, dict[str, Any]]
 ) -> SeveralTasks | None:
     """Read auxiliary data and add their heads to a model; None where there are no auxiliary tasks.
 
     Args:
         settings: Resolved ones.
-        language: The source language, as it was given.
+        named: The source languages that are named.
         main: The training data of the main task, whose head is there and stays the active one.
         loaded: The encoder.
         data: Descriptions of the data; those of the auxiliary tasks are added.
 
     Raises:
         ConfigError: If a task is of a kind with other labels.
-        DataError: If data cannot be read, or are in another language than the main task's.
+        DataError: If data cannot be read, or are in another language than those of the main task.
     """
     if settings.steps.aux is None:
         return None
     source, aux = set(main.languages), {}
     for name, place in read_aux(settings.steps.aux).items():
-        rows = load_split(place, name, "train", language)
+        rows = load_split(place, name, "train", languages_of(place, name, named))
         if others := set(rows.dataset["language"]) - source - {"und"}:
             raise DataError(
                 f"expected data of {name} in the source language {', '.join(sorted(source))}, but got "
@@ -116,6 +122,8 @@ def read_tasks(
         head_type, options = kind.head_types[0], {**kind.head_options, **settings.head.keywords()}
         loaded.model.add_dlfa_head(name, head_type=head_type, id2label=task.id2label, **options)
         aux[name] = make_examples(task, rows.dataset, loaded.tokenizer, settings)
+        there = aux[name].rows_by_language()
+        aux[name].mixture = mixture_of(aux[name], [code for code in named if code in there], settings.steps)
         data[name] = describe_data(rows, place)
     loaded.model.active_head = main.task.name
     steps = settings.steps
@@ -135,7 +143,7 @@ def tasks_in_a_line(data: Mapping[str, Mapping[str, Any]], task: str) -> list[st
         return []
     shares = {task: data["train"]["share"], **{name: of["share"] for name, of in data.items() if name not in _SPLITS}}
     parts = [f"{name} {100 * share:.3g} %" for name, share in shares.items()]
-    return [f"Tasks: {', '.join(parts)} of the steps; an epoch shows {task} once on average"]
+    return [f"Tasks: {', '.join(parts)} of the steps; on average an epoch has as many of {task} as alone"]
 
 
 _SPLITS = ("train", "dev")

@@ -1,6 +1,7 @@
 """Auxiliary tasks beside a task: each head learns from its own steps, all of them share the encoder."""
 
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +12,7 @@ from scipy.stats import chisquare
 import dlfa_adapters.learning.trainer as trainer_module
 from dlfa_adapters import load_run
 from dlfa_adapters.data.batching import SameLengthSampler
+from dlfa_adapters.data.mixture import Mixture
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.learning import resume_training
@@ -83,9 +85,11 @@ def rows_of(count):
     return [SimpleNamespace(input_ids=[0] * (1 + i % 9)) for i in range(count)]
 
 
-def examples(name, count):
-    task = SimpleNamespace(name=name)
-    return SimpleNamespace(task=task, rows=rows_of(count), collator=lambda pad: lambda rows: {"rows": rows})
+def examples(name, count, mixture=None):
+    return SimpleNamespace(
+        task=SimpleNamespace(name=name), rows=rows_of(count), collator=lambda pad: lambda rows: {"rows": rows},
+        mixture=mixture, epoch_rows=mixture.epoch_rows if mixture else count,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -110,8 +114,67 @@ def test_tasks_are_drawn_as_asked_a_step_at_a_time(temperature, shares):
     assert chisquare(counts, [sum(counts) * share for share in shares]).pvalue > 0.01
 
 
-@pytest.mark.parametrize("tuning", ["full", "lora"])
-def test_it_goes_on_exactly_where_it_was_cut(tuning, together, tmp_path):
+def test_a_task_in_several_languages_is_drawn_as_asked_within_its_steps():
+    """English and German names at 3 to 1, beside parts of speech; and which language comes says nothing of the task."""
+    languages = {"en": range(120), "de": range(120, 200)}
+    main = examples("ner", 200, Mixture(languages, {"en": 0.75, "de": 0.25}, 120, seed=0))
+    several = SeveralTasks(main, {"pos": examples("pos", 100)}, batch_size=8, temperature=1.0, seed=0)
+    assert several.mixture.shares == {"ner": pytest.approx(2 / 3), "pos": pytest.approx(1 / 3)}
+    assert several.epoch_rows == 8 * round(15 * 3 / 2)  # as many names as there are English ones, on average
+    sampler = SameLengthSampler([len(row.input_ids) for row in several.rows], 8, 0, mixture=several.mixture)
+    seen, names = Counter(), []
+    for epoch in range(60):
+        sampler.set_epoch(epoch)
+        names += [row for row in several.mixture.epoch(epoch) if row < 200]
+        for batch in sampler.batches():
+            assert len({several.rows[i].task for i in batch}) == 1
+            seen.update("pos" if i >= 200 else "en" if i < 120 else "de" for i in batch)
+    count, steps = sum(seen.values()), sum(seen.values()) // 8
+    assert (
+        chisquare([seen["en"], seen["de"]], [(seen["en"] + seen["de"]) * share for share in (0.75, 0.25)]).pvalue > 0.01
+    )
+    assert chisquare([steps - seen["pos"] // 8, seen["pos"] // 8], [steps * 2 / 3, steps / 3]).pvalue > 0.01
+    assert count == 60 * several.epoch_rows
+    english = [row for row in names if row < 120]
+    for start in range(0, len(english), 120):  # every row before one comes again
+        part = english[start : start + 120]
+        assert len(set(part)) == len(part)
+
+
+@pytest.fixture
+def both(start, items, files, tmp_path):
+    """both("full", ...): English and German names beside English parts of speech in a folder."""
+    for task, language in (("ner", "en"), ("ner", "de"), ("pos", "en")):
+        for split in ("train", "dev"):
+            path = tmp_path / task / f"{split}-{language}.tsv"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(Path(files[task]).read_text("utf-8"), "utf-8")
+
+    def run(tuning, name="run", **options):
+        data = {"train_data": tmp_path / "ner", "dev_data": tmp_path / "ner", "language": "en,de"}
+        return start("ner", tmp_path / name, tuning, **{"aux": f"pos={tmp_path / 'pos'}", **data, **options})
+
+    return run
+
+
+@pytest.mark.parametrize("tuning", ["full", "features"])
+def test_several_sources_beside_a_task_in_one_of_them(tuning, both, tmp_path):
+    run, plan = both(tuning, epochs=2, source_weights="en=1,de=3")
+    data = run.config["data"]
+    assert [(name, of["share"]) for name, of in data["train"]["sources"].items()] == [("en", 0.25), ("de", 0.75)]
+    assert (data["pos"]["language"], data["pos"]["share"]) == ("en", pytest.approx(1 / 3, abs=1e-6))
+    assert run.config["metrics"]["dev"].keys() == {"en", "de"}
+    assert run.config["training"]["aux_heads"] == {"pos": "aux/pos"}
+    assert plan.steps == {"full": 2 * 3, "features": 2 * 2}[tuning]  # two steps of names an epoch
+    by_file = {language: tmp_path / "ner" / f"train-{language}.tsv" for language in ("en", "de")}
+    given = {"train_data": by_file, "language": None, "aux": {"pos": tmp_path / "pos" / "train-en.tsv"}}
+    other, _ = both(tuning, "other", epochs=2, source_weights="en=1,de=3", **given)
+    weights = [{n: f for n, f in each.config["files"].items() if n.endswith(".safetensors")} for each in (run, other)]
+    assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize("tuning", ["full", "lora", "several sources"])
+def test_it_goes_on_exactly_where_it_was_cut(tuning, together, both, tmp_path):
     class Killed(BaseException):
         pass
 
@@ -122,9 +185,11 @@ def test_it_goes_on_exactly_where_it_was_cut(tuning, together, tmp_path):
 
     steps = [0]
     options = {"epochs": 3, "every": 3, "aux_temperature": 2.0}
-    through, _ = together(tuning, "through", **options)
+    run = both if tuning == "several sources" else together
+    tuning = "full" if tuning == "several sources" else tuning
+    through, _ = run(tuning, "through", **options)
     with pytest.raises(Killed):
-        together(tuning, "cut", **options, progress=die)
+        run(tuning, "cut", **options, progress=die)
     cut = resume_training(tmp_path / "cut")
     tensors = [{n: f for n, f in run.config["files"].items() if n.endswith(".safetensors")} for run in (through, cut)]
     assert tensors[0] == tensors[1]
@@ -144,7 +209,8 @@ def test_the_run_is_the_main_tasks_and_the_other_heads_lie_beside(together, tiny
     shares = [run.config["data"][name]["share"] for name in ("train", "pos", "pawsx")]
     assert shares == [pytest.approx(1 / 3, abs=1e-6)] * 3
     assert (
-        "Tasks: ner 33.3 %, pos 33.3 %, pawsx 33.3 % of the steps; an epoch shows ner once on average" in plan.lines()
+        "Tasks: ner 33.3 %, pos 33.3 %, pawsx 33.3 % of the steps; on average an epoch has as many of ner as alone"
+        in plan.lines()
     )
 
 
@@ -189,7 +255,7 @@ def test_on_frozen_states_tasks_do_not_touch_each_other(together, start, files, 
         ({"aux": "pos=none.tsv"}, "none.tsv: expected a file or a folder, but there is none"),
         ({"aux": "parse=FILE"}, "is for tags and labels, and parse has trees"),
         ({"aux": "pos=FILE", "tuning": "peft-lora"}, "several heads, which PEFT's is not; type --tuning lora"),
-        ({"aux": "pos=FILE", "language": "en,de"}, "takes one source language, got en, de"),
+        ({"aux": "pos=samples:pos", "language": "de,sw"}, "samples:pos has train data for en, but not for de"),
         ({"aux": "pos=FILE", "states": "cached"}, "--states cached is for one task; leave it or --aux out"),
         ({"aux": "pos=FILE", "center": "FILE"}, "--center is for one task; leave it or --aux out"),
         ({"aux_temperature": 2.0}, "--aux-temperature is for --aux"),
