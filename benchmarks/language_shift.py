@@ -272,7 +272,7 @@ def xnli(args: argparse.Namespace, done: Sequence[dict[str, Any]]) -> Iterator[d
     if not plain.exists():
         texts, _ = text_of_data(data, "xnli", "dev", ["en", *languages], args.text)
         measure_encoder_means(load_encoder(args.model), texts).save(plain)
-    for seed in range(args.seeds):
+    for seed in args.only_seeds or range(args.seeds):
         for centred in (False, True):
             keys = [(seed, centred, layer) for layer in ((None,) if centred else (None, *args.nli_layers))]
             if set(keys) <= there:
@@ -377,6 +377,7 @@ def main() -> None:
     parser.add_argument("--limit-dev", type=int, default=1000, help="English pairs of XNLI's dev data")
     parser.add_argument("--max-steps", type=int, default=-1)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only-seeds", type=int, nargs="+", help="of XNLI: these, in a process for each, say")
     parser.add_argument("--heads", type=Path, default=Path("runs/language-shift"), help="folder for what was trained")
     parser.add_argument("--out", type=Path, default=Path("language-shift.jsonl"))
     parser.add_argument("--table", type=Path, help="print the tables of this file, and do nothing else")

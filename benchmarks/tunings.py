@@ -126,7 +126,7 @@ def real_cells(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
             name, _, head = tuning.partition("/")
             if name == "stack" and not args.language_adapters:
                 continue
-            grid = grid_of(task, name, head)
+            grid = args.rates or grid_of(task, name, head)
             for rates in [(None, None)] if args.default_rates or not grid else grid:
                 named = zip(("learning_rate", "head_learning_rate"), rates, strict=True)
                 yield {
@@ -166,6 +166,11 @@ def grid_of(task: str, tuning: str, head: str) -> list[tuple[float | None, float
     name = "bilstm" if head.endswith("bilstm") else "full" if tuning.startswith("freeze:") else tuning
     grids = {"ner": NER_GRIDS, "pos": GRIDS}.get(task, OTHER_GRIDS)
     return grids.get(name, [])
+
+
+def rate_pairs(text: str) -> list[tuple[float | None, float]]:
+    """Rates below the head and of the head, as they are typed."""
+    return [(float(below), float(head)) for below, head in (pair.split("/") for pair in text.split(","))]
 
 
 def group_of(cell: dict[str, Any]) -> tuple[str, str, str]:
@@ -395,6 +400,7 @@ def main() -> None:
     parser.add_argument("--max-steps", type=int)
     parser.add_argument("--every", type=int)
     parser.add_argument("--seeds", type=lambda text: [int(part) for part in text.split(",")], default=[0])
+    parser.add_argument("--rates", type=rate_pairs, help="try these, e.g. 5e-5/1e-3,1e-4/1e-3, for every row")
     parser.add_argument("--default-rates", action="store_true", help="those of dlfa train, for every row")
     parser.add_argument("--gpus", type=int, default=0, help="GPUs to use; 0: whatever the processes see")
     parser.add_argument("--at-once", type=int, default=1, help="cells on a GPU, or on the machine, at a time")
