@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from dlfa_adapters.encoders.centre import Centring
@@ -50,6 +51,7 @@ def train_features(
     progress: Progress,
     centring: Centring | None = None,
     shorter: int = 0,
+    aux: Mapping[str, Examples] = MappingProxyType({}),
 ) -> OnFeatures:
     """Train the head of a model on frozen states.
 
@@ -69,62 +71,79 @@ def train_features(
         progress: Called after each batch.
         centring: What is taken off the states; None: nothing.
         shorter: Epochs of a second, shorter training, which is kept if it is better on dev; 0: none.
+        aux: Training data of auxiliary tasks, by the names of their heads, which the model has too. They share nothing
+            that learns, so they learn one after the other, as long and at the rate that was best for the main one.
 
     Raises:
         ConfigError: If words are not to be read at their first piece, or an LSTM gets no dev data.
     """
     _check(settings, kind_of_task(train.task), dev)
     head, device = model.heads[head_name], model.device
-    data = {"train": train} if dev is None else {"train": train, "dev": dev}
-    states = with_states(model, data, sorted(set(head.indices)), pad_token_id, folder, progress, centring=centring)
+    data = {"train": train, **({} if dev is None else {"dev": dev}), **aux}
+    layers = sorted({layer for name in (head_name, *aux) for layer in model.heads[name].indices})
+    states = with_states(model, data, layers, pad_token_id, folder, progress, centring=centring)
     lstm = settings.head.classifier == "bilstm"
-    spec = spec_of(settings, head_name, tuple(head.config["fuse_layer"] or ()), kind_of_task(train.task))
-    trials = _at_each_length(head if lstm else spec, states, train, settings, shorter, folder, progress)
+    spec = _spec(model, head_name, train, settings)
+    ways = {
+        "epoch": settings,
+        **({"shorter": settings.changed(epochs=shorter)} if shorter else {}),
+    }
+    trials = _at_each_length(head if lstm else spec, states["train"], states.get("dev"), ways, folder, progress)
     epochs = max(trials, key=lambda length: trials[length].quality) if shorter else next(iter(trials))
     trial = trials[epochs]
     if lstm:
         head.load_state_dict(trial.head.state_dict)
     else:
-        head_type = kind_of_task(train.task).head_types[0]
-        add_trained_head(model, head_name, trial.head, train.task.labels, head_type)
+        _add(model, head_name, trial.head, train)
     labels, by_language = None, {}
     if dev is not None:
         on_dev = states["dev"]
         predicted = on_dev.predictions(model.heads[head_name].to(on_dev.states.device))
         labels = labels_in(dev.task, predicted)
         by_language = {"dev": dev.scores(predicted), MACRO_F1: dev.macro_f1(predicted)}
+    settings = settings.changed(epochs=epochs, head_learning_rate=trial.rate.learning_rate)
+    for number, (name, examples) in enumerate(aux.items()):
+        spec, way = _spec(model, name, examples, settings), {f"epoch-{number}": settings}
+        [learned] = _at_each_length(spec, states[name], None, way, folder, progress, f"Training ({name})").values()
+        _add(model, name, learned.head, examples)
+    model.active_head = head_name
     model.to(device)
     lengths = {length: max(each.dev) for length, each in trials.items()} if shorter else {}
     return OnFeatures(trial, labels, epochs, lengths, by_language)
 
 
+def _spec(model: Any, name: str, train: Examples, settings: Settings) -> HeadSpec:
+    """A head of a model, as it is described for training on states."""
+    return spec_of(settings, name, tuple(model.heads[name].config["fuse_layer"] or ()), kind_of_task(train.task))
+
+
+def _add(model: Any, name: str, trained: TrainedHead, train: Examples) -> None:
+    add_trained_head(model, name, trained, train.task.labels, kind_of_task(train.task).head_types[0])
+
+
 def _at_each_length(
     head: DLFAHead | HeadSpec,
-    states: Mapping[str, OnStates],
-    train: Examples,
-    settings: Settings,
-    shorter: int,
+    train: OnStates,
+    dev: OnStates | None,
+    ways: Mapping[str, Settings],
     folder: Path | None,
     progress: Progress,
+    stage: str = "Training",
 ) -> dict[int, RateTrial]:
-    """By the number of epochs what came of a training that is as long; the one of the settings first."""
-    rows, trials = train.epoch_rows, {}
-    ways = {
-        "epoch.safetensors": settings,
-        **({"shorter.safetensors": settings.changed(epochs=shorter)} if shorter else {}),
-    }
+    """By the number of epochs what came of a training that is as long; `ways` are settings by the name of a file."""
+    rows, trials = train.examples.epoch_rows, {}
     total = sum(way.steps.total(rows) for way in ways.values())
     for name, way in ways.items():
         [trials[way.steps.epochs or 1]] = learn_on_states(
             [head],
-            states["train"],
-            states.get("dev"),
-            train.task,
+            train,
+            dev,
+            train.examples.task,
             schedule_of(way, rows),
-            rates=[rates_of(way, with_dev="dev" in states)],
+            rates=[rates_of(way, with_dev=dev is not None)],
             seed=way.steps.seed,
-            checkpoint=folder and folder.with_name(name),
-            on_progress=lambda done, steps: progress("Training", done, total if shorter else steps),
+            checkpoint=folder and folder.with_name(f"{name}.safetensors"),
+            on_progress=lambda done, steps: progress(stage, done, total if len(ways) > 1 else steps),
         )
     return trials
 

@@ -180,15 +180,12 @@ def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
     """Train a head on frozen states, from the states and the epoch that an earlier call has left."""
     plan, data = ready.plan, (ready.train, ready.dev)
     name, pad = plan.task.name, plan.encoder.tokenizer.pad_token_id
-    settings, more = plan.settings, (plan.centring, plan.shorter)
-    learned = train_features(plan.encoder.model, name, pad, *data, settings, folder, report, *more)
+    aux = ready.several.aux if ready.several else {}
+    model, settings = plan.encoder.model, plan.settings
+    learned = train_features(model, name, pad, *data, settings, folder, report, plan.centring, plan.shorter, aux)
     trial, head = learned.trial, learned.trial.head
     if learned.lengths:
         plan.took(learned.epochs, learned.lengths, ready.train.epoch_rows)
-    settings = plan.settings.changed(head_learning_rate=trial.rate.learning_rate)
-    for aux, examples in (ready.several.aux if ready.several else {}).items():
-        train_features(plan.encoder.model, aux, pad, examples, None, settings, None, report)
-    plan.encoder.model.active_head = name
     if trial.dev:
         plan.settings = plan.settings.changed(head_learning_rate=trial.rate.learning_rate)
         plan.tried = {rate.learning_rate: score for rate, score in zip(trial.rates, trial.dev, strict=True)}

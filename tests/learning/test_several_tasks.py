@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import load_file
 from scipy.stats import chisquare
 
+import dlfa_adapters.encoders.cache as cache_module
 import dlfa_adapters.learning.trainer as trainer_module
 from dlfa_adapters import load_run
 from dlfa_adapters.data.batching import SameLengthSampler
@@ -244,6 +245,51 @@ def test_on_frozen_states_tasks_do_not_touch_each_other(together, start, files, 
         assert ours.keys() == theirs.keys()
         assert all(torch.equal(ours[key], theirs[key]) for key in ours)
     assert plan.encoder.model.active_head == "ner"
+
+
+def test_on_frozen_states_the_encoder_reads_each_row_once(together, monkeypatch):
+    """Those of all tasks in one go; the heads then learn from what is kept."""
+    read, compute = Counter(), cache_module.compute_states
+
+    def counted(model, windows, *arguments, **options):
+        read.update(tuple(window.input_ids) for window in windows)
+        return compute(model, windows, *arguments, **options)
+
+    def anew(*arguments):
+        raise AssertionError("the encoder would run in every epoch")
+
+    monkeypatch.setattr(cache_module, "compute_states", counted)
+    monkeypatch.setattr(cache_module, "StreamedStates", anew)
+    seen = []
+    together("features", epochs=3, dev_data="none", progress=lambda *stage: seen.append(stage))
+    assert sum(read.values()) == 3 * 8
+    done = Counter()
+    for stage, count, total in seen:
+        done[stage] += count
+        assert done[stage] <= total
+    assert {"Training", "Training (pos)", "Training (pawsx)"} <= done.keys()
+    assert done["Computing hidden states, once"] == 3 * 8
+
+
+def test_heads_on_frozen_states_go_on_where_they_were_cut(together, tmp_path):
+    """In the midst of the second auxiliary task."""
+
+    class Killed(BaseException):
+        pass
+
+    def die(stage, done, total):
+        steps[0] += done if stage == "Training (pawsx)" else 0
+        if steps[0] == 3:
+            raise Killed
+
+    steps = [0]
+    through, _ = together("features", "through", epochs=3)
+    with pytest.raises(Killed):
+        together("features", "cut", epochs=3, progress=die)
+    cut = resume_training(tmp_path / "cut")
+    tensors = [{n: f for n, f in run.config["files"].items() if n.endswith(".safetensors")} for run in (through, cut)]
+    assert tensors[0] == tensors[1]
+    assert sorted(path.name for path in tmp_path.iterdir() if "cut" in path.name) == ["cut"]
 
 
 @pytest.mark.parametrize(
