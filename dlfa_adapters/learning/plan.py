@@ -213,8 +213,9 @@ def prepare(
         data["dev"] = describe_data(dev_rows, source if dev_source is None else dev_source)
     train = make_examples(known, rows.dataset, loaded.tokenizer, settings, read)
     data["train"] |= mix(train, source, language, settings.steps)
-    several = read_tasks(settings, named_languages(source, language), train, loaded, data)
-    given, count = settings, (train if several is None or tuning.on_states else several).epoch_rows
+    named, are_drawn = named_languages(source, language), not tuning.on_states
+    several = read_tasks(settings, named, train, loaded, data, are_drawn=are_drawn)
+    given, count = settings, (several if several and are_drawn else train).epoch_rows
     plateau = tuning.on_states and settings.head.classifier == "bilstm"
     settings = least_steps(given, count, plateau=plateau)
     cut = settings_to_predict(settings, known, loaded)

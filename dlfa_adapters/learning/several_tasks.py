@@ -90,7 +90,13 @@ class SeveralTasks:
 
 
 def read_tasks(
-    settings: Settings, named: Sequence[str], main: Examples, loaded: Encoder, data: dict[str, dict[str, Any]]
+    settings: Settings,
+    named: Sequence[str],
+    main: Examples,
+    loaded: Encoder,
+    data: dict[str, dict[str, Any]],
+    *,
+    are_drawn: bool,
 ) -> SeveralTasks | None:
     """Read auxiliary data and add their heads to a model; None where there are no auxiliary tasks.
 
@@ -100,6 +106,7 @@ def read_tasks(
         main: The training data of the main task, whose head is there and stays the active one.
         loaded: The encoder.
         data: Descriptions of the data; those of the auxiliary tasks are added.
+        are_drawn: Whether every step is of one task, so that each has a share of the steps.
 
     Raises:
         ConfigError: If a task is of a kind with other labels.
@@ -131,6 +138,8 @@ def read_tasks(
         main, aux, batch_size=steps.batch_size, temperature=steps.aux_temperature or 1.0, seed=steps.seed
     )
     shares = several.mixture.shares
+    if not are_drawn:
+        return several
     data["train"]["share"] = round(shares[main.task.name], 6)
     for name in aux:
         data[name]["share"] = round(shares[name], 6)

@@ -163,7 +163,10 @@ def test_several_sources_beside_a_task_in_one_of_them(tuning, both, tmp_path):
     run, plan = both(tuning, epochs=2, source_weights="en=1,de=3")
     data = run.config["data"]
     assert [(name, of["share"]) for name, of in data["train"]["sources"].items()] == [("en", 0.25), ("de", 0.75)]
-    assert (data["pos"]["language"], data["pos"]["share"]) == ("en", pytest.approx(1 / 3, abs=1e-6))
+    assert data["pos"]["language"] == "en"
+    tasks = "Tasks: ner 66.7 %, pos 33.3 % of the steps; on average an epoch has as many of ner as alone"
+    assert (tasks in plan.lines()) == (tuning == "full")  # heads on frozen states learn one after the other
+    assert data["pos"].get("share") == (pytest.approx(1 / 3, abs=1e-6) if tuning == "full" else None)
     assert run.config["metrics"]["dev"].keys() == {"en", "de"}
     assert run.config["training"]["aux_heads"] == {"pos": "aux/pos"}
     assert plan.steps == {"full": 2 * 3, "features": 2 * 2}[tuning]  # two steps of names an epoch
