@@ -64,7 +64,7 @@ def adapt(
     ] = False,
     steps: Steps = 2000,
     batch_size: BatchSize = 64,
-    max_length: MaxLength = 128,
+    max_length: MaxLength = None,
     lr: Annotated[
         float | None,
         typer.Option(help="Learning rate; default: 5e-5, of LoRA and adapters 5e-4.", rich_help_panel=STEPS),

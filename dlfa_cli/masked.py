@@ -8,7 +8,10 @@ from dlfa_cli.generated import MACHINE, STEPS
 
 Steps = Annotated[int, typer.Option(help="Steps of the optimiser.", rich_help_panel=STEPS)]
 BatchSize = Annotated[int, typer.Option(help="Rows in a step, over all processes.", rich_help_panel=STEPS)]
-MaxLength = Annotated[int, typer.Option(help="Pieces in a row.", rich_help_panel=STEPS)]
+MaxLength = Annotated[
+    int | None,
+    typer.Option(help="Pieces in a row; default: 128, or as many as the encoder takes.", rich_help_panel=STEPS),
+]
 Warmup = Annotated[float, typer.Option(help="Share of the steps with a rising rate.", rich_help_panel=STEPS)]
 Every = Annotated[int, typer.Option(help="Write a checkpoint every so many steps.", rich_help_panel=STEPS)]
 Seed = Annotated[int, typer.Option(help="Seed of first weights and of what is masked.", rich_help_panel=STEPS)]

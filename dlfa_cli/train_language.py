@@ -58,7 +58,7 @@ def train_language(
     ] = None,
     steps: Steps = 2000,
     batch_size: BatchSize = 64,
-    max_length: MaxLength = 128,
+    max_length: MaxLength = None,
     lr: Annotated[float | None, typer.Option(help="Learning rate; default: 5e-4.", rich_help_panel=STEPS)] = None,
     decoder_lr: Annotated[
         float | None, typer.Option(help="Learning rate of the decoder; default: 3e-3.", rich_help_panel=STEPS)
@@ -111,7 +111,7 @@ def train_language(
 
         return partial(resume_language, resume) if resume else partial(train_language, str(language), texts, **given)
 
-    trained = run_training(load, lambda plan: plan.lines())
+    trained = run_training(load, lambda plan: (*plan.lines(), *plan.notes))
     if trained is not None and as_json:
         typer.echo(json.dumps(trained.record, ensure_ascii=False, indent=1))
     elif trained is not None:

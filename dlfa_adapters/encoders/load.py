@@ -15,7 +15,8 @@ from transformers.modeling_utils import no_init_weights
 
 from dlfa_adapters.encoders.adapted import adapted_to
 from dlfa_adapters.encoders.offline import find_offline_encoder, load_found, load_found_tokenizer
-from dlfa_adapters.encoders.parts import fingerprint, most_positions
+from dlfa_adapters.encoders.parts import fingerprint
+from dlfa_adapters.encoders.positions import most_positions
 from dlfa_adapters.ground.environment import no_answer, only_cached
 from dlfa_adapters.ground.errors import ConfigError, RunError, is_a_librarys
 

@@ -217,28 +217,3 @@ def _sentence(encoder: dict[str, Any]) -> str:
         f"a {encoder.get('model_type')} encoder with {encoder.get('num_layers')} layers "
         f"of width {encoder.get('hidden_size')}"
     )
-
-
-def most_positions(model: Any) -> int | None:
-    """The longest row that an encoder takes, special tokens included; None for relative positions, which take any."""
-    from torch.nn import Embedding
-
-    table = getattr(getattr(encoder_of(model), "embeddings", None), "position_embeddings", None)
-    if not isinstance(table, Embedding):
-        return None
-    padding = table.padding_idx  # RoBERTa's kind counts from behind it
-    return int(table.num_embeddings - (0 if padding is None else padding + 1))
-
-
-def check_length(model: Any, max_length: int) -> None:
-    """Refuse rows that are longer than an encoder takes.
-
-    Raises:
-        ConfigError: Naming both lengths.
-    """
-    most = most_positions(model)
-    if most is not None and max_length > most:
-        raise ConfigError(
-            f"max_length is {max_length}, but this encoder has {most} positions; type --max-length {most} "
-            f"(max_length={most})."
-        )

@@ -1,11 +1,22 @@
-"""How text is cut that is predicted, by a training and by its run."""
+"""How text is cut: what is learned from, and what is predicted by a training and by its run."""
 
 from typing import Any
 
 from dlfa_adapters.encoders import Encoder
+from dlfa_adapters.encoders.positions import fitting_length
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.tasks import Task
+
+
+def fit_length(settings: Settings, model: Any) -> tuple[Settings, list[str]]:
+    """Settings with rows that an encoder takes, and what there is to say of it; see `fitting_length`.
+
+    Raises:
+        ConfigError: If a length was given that does not fit.
+    """
+    length, said = fitting_length(model, settings.text.max_length, was_given="max_length" in settings.given)
+    return settings.changed(max_length=length), said
 
 
 def settings_to_predict(settings: Settings, task: Task, encoder: Encoder) -> Settings:

@@ -10,7 +10,6 @@ from transformers import set_seed
 from dlfa_adapters.data.places import Reading
 from dlfa_adapters.encoders import Encoder, load_encoder
 from dlfa_adapters.encoders.centre import Centring
-from dlfa_adapters.encoders.parts import check_length
 from dlfa_adapters.ground.environment import Progress, device_name, world_size
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import kind_of_task
@@ -18,7 +17,7 @@ from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning.arguments import least_steps, shorter_epochs, told
 from dlfa_adapters.learning.auto_layer import AUTO, LayerChoice, choose_layer
 from dlfa_adapters.learning.centred import read_centring
-from dlfa_adapters.learning.cut import settings_to_predict, windows_of
+from dlfa_adapters.learning.cut import fit_length, settings_to_predict, windows_of
 from dlfa_adapters.learning.data_notes import data_notes
 from dlfa_adapters.learning.dataset import (
     Sources,
@@ -187,7 +186,7 @@ def prepare(
     of_head, options = kind.split_options(settings.kind)
     read = with_runs(kind, options)
     loaded = load_encoder(model)
-    check_length(loaded.model, settings.text.max_length)
+    settings, notes = fit_length(settings, loaded.model)
     encoder = loaded.describe()
     languages = [language for each in (rows, dev_rows) if each is not None for language in each.dataset["language"]]
     centring = read_centring(settings, loaded.model, languages)
@@ -226,7 +225,7 @@ def prepare(
     plan.steps, plan.windows, plan.options = settings.steps.total(count), windows_of(cut), options
     items = f"{len(train.gold):,} {kind.texts}"
     plan.shorter = shorter_epochs(given, settings, tuning, with_dev=dev is not None)
-    plan.notes += told(given, settings, count, items, plateau=plateau, shorter=plan.shorter) + _notes(plan)
+    plan.notes += notes + told(given, settings, count, items, plateau=plateau, shorter=plan.shorter) + _notes(plan)
     plan.notes += data_notes(rows, dev_rows, known)
     if (out / "run.json").is_file():
         plan.notes.append(f"{out} holds an earlier run, which this one replaces when it is done.")

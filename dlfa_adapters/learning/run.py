@@ -121,6 +121,8 @@ def train(
     ready = prepare(task, source, dev_data, language, reading, labels, model, method, settings, out, chosen, report)
     report("Loading encoder and data", 1, 1)
     plan = ready.plan
+    if plan.settings.text.max_length != settings.text.max_length:
+        request["max_length"] = None  # the default, cut to the encoder's positions, as it is again when resumed
     states = None if method.on_states else choose_states(ready, training.folder / "states")
     if not before and has_plan(out):
         plan.notes.append(f"A training of {out} that was cut short begins anew; --resume {out} would have gone on.")

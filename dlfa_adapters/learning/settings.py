@@ -28,7 +28,7 @@ class TextOptions:
     """How text is cut, text to choose a layer by, and what is taken off the states of each language.
 
     Attributes:
-        max_length: Most pieces of a window or text.
+        max_length: Most pieces of a window or text; by default no more than the encoder takes.
         context: Pieces that neighbouring windows of a long sentence share.
         first_sentences: Read so many sentences of each document, the first and the others as a pair; default: all text.
         parallel: For fuse layer `auto`: a file of sentences, TAB, translations, to choose by.

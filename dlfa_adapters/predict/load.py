@@ -48,7 +48,7 @@ def load_run(
         MissingExtraError: If it is the offline encoder and the extra `demo` is not installed.
     """
     from dlfa_adapters.encoders.load import load_encoder
-    from dlfa_adapters.encoders.parts import most_positions
+    from dlfa_adapters.encoders.positions import most_positions
     from dlfa_adapters.tuning.saving import ENCODER, load_trained
 
     run = run if isinstance(run, Run) else read_run(run)

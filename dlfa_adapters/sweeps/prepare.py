@@ -9,13 +9,12 @@ from dlfa_adapters.data.places import AS_FOUND, Reading
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.encoders import Encoder, load_encoder
 from dlfa_adapters.encoders.centre import Centring
-from dlfa_adapters.encoders.parts import check_length
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning.centred import read_centring
 from dlfa_adapters.learning.checks import default_source
-from dlfa_adapters.learning.cut import settings_to_predict
+from dlfa_adapters.learning.cut import fit_length, settings_to_predict
 from dlfa_adapters.learning.data_notes import data_notes
 from dlfa_adapters.learning.dataset import (
     Source,
@@ -167,7 +166,7 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
         raise ConfigError(f"There is no sweep of {kind.name} tasks; train one head: dlfa train {task.name}.")
     items, described, taken = _targets(request, task, source)
     encoder = load_encoder(request.model)
-    check_length(encoder.model, settings.text.max_length)
+    settings, notes = fit_length(settings, encoder.model)
     cut = settings_to_predict(settings, task, encoder)
     options = kind.split_options(settings.kind)[1]
     read = with_runs(kind, options)
@@ -200,7 +199,7 @@ def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Pat
         options=options,
         translations=find_translations(items, task),
         taken=list(dict.fromkeys([*rows.taken, *dev_rows.taken, *taken])),
-        notes=data_notes(rows, dev_rows, task),
+        notes=notes + data_notes(rows, dev_rows, task),
         centring=centring,
     )
 

@@ -182,7 +182,7 @@ def run_sweep(
         about={
             "encoder": prepared.encoder.describe(),
             "data": prepared.data,
-            "settings": settings.as_dict(),
+            "settings": prepared.settings.as_dict(),
             "device": device_name(),
             "seconds": round(time.monotonic() - began, 1),
         },

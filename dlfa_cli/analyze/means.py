@@ -35,7 +35,9 @@ def means(
     languages: Annotated[str | None, typer.Option("--languages", "-l", help="Such as `de,sw`.")] = None,
     by: Annotated[str, typer.Option(help="What counts alike: `pieces` (without special ones) or `words`.")] = "pieces",
     limit: Annotated[int | None, typer.Option(min=1, help="Take the first N texts of each language.")] = None,
-    max_length: Annotated[int, typer.Option(min=3, help="Most pieces of a row.")] = 128,
+    max_length: Annotated[
+        int | None, typer.Option(min=3, help="Most pieces of a row; default: 128, or as many as the encoder takes.")
+    ] = None,
     language_adapter: Annotated[
         list[str] | None,
         typer.Option(help="LANGUAGE=FOLDER: a language's own adapter (runs of --tuning stack); repeatable."),
@@ -89,7 +91,10 @@ def means(
             texts, loaded = text_of_data(data, task, split, language_list(languages), limit, **reading)
             print_lines(screen, (f"Read: {line}" for line in loaded.taken))
     with progress_bars(screen) as progress:
-        options: dict[str, Any] = {"unit": by, "max_length": max_length, "progress": progress}
+        options: dict[str, Any] = {
+            "unit": by, "max_length": max_length, "progress": progress,
+            "note": lambda sentence: print_lines(screen, [sentence]),
+        }  # fmt: skip
         if read is not None:
             found = measure_run_means(read, texts, adapters, **options)
         else:

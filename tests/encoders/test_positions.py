@@ -1,4 +1,4 @@
-"""An encoder with fewer positions than a row may have: refused where the length can be said, otherwise rows are cut."""
+"""An encoder with fewer positions than rows have by default: rows are cut, and a length that was typed is refused."""
 
 import json
 
@@ -9,14 +9,23 @@ from typer.testing import CliRunner
 
 from dlfa_adapters.demo import run_demo
 from dlfa_adapters.encoders.load import load_encoder
-from dlfa_adapters.encoders.parts import most_positions
+from dlfa_adapters.encoders.means import LanguageMeans
+from dlfa_adapters.encoders.positions import most_positions
 from dlfa_adapters.ground.errors import ConfigError, DLFAError
-from dlfa_adapters.learning import train
+from dlfa_adapters.learning import (
+    adapt_encoder,
+    resume_adaptation,
+    resume_language,
+    resume_training,
+    train,
+    train_language,
+)
 from dlfa_adapters.predict.load import load_run
 from dlfa_cli.main import app
 
 LONG = " ".join(["Anna met Bob in Rome"] * 8)  # 128 letters, each a piece
 TOLD = "max_length is 128, but this encoder has 48 positions; type --max-length 48 (max_length=48)."
+CUT_TO = "This encoder has 48 positions, so rows have at most 48 pieces instead of 128."
 
 
 @pytest.fixture(scope="module")
@@ -47,17 +56,91 @@ def dlfa(*arguments):
 SAID = {
     "train": ("train", "pos", "--train", "data", "--tuning", "features", "--out", "run"),
     "train lora": ("train", "pos", "--train", "data", "--tuning", "lora", "--out", "run"),
-    "sweep": ("sweep", "pos", "--data", "data", "--out", "sweep", "--epochs", 1),
+    "sweep": (
+        "sweep",
+        "pos",
+        "--train",
+        "data",
+        "--seeds",
+        1,
+        "--epochs",
+        1,
+        "--head-lr",
+        0.01,
+        "--no-plots",
+        "--out",
+        "x",
+    ),
     "means": ("analyze", "means", "--text", "en=texts/en.txt", "--out", "means.safetensors"),
+    "adapt": ("adapt", "en=texts/en.txt", "--steps", 2, "--batch-size", 4, "--out", "adapted"),
+    "language": ("train-language", "en", "--text", "texts/en.txt", "--steps", 2, "--batch-size", 4, "--out", "adapter"),
 }
 
 
 @pytest.mark.parametrize("way", SAID)
-def test_a_length_that_can_be_changed_is_refused(place, way, monkeypatch):
+def test_a_length_that_was_typed_is_refused(place, way, monkeypatch):
     monkeypatch.chdir(place)
-    refused = dlfa(*SAID[way], "--model", "encoder").exception
+    refused = dlfa(*SAID[way], "--model", "encoder", "--max-length", 128).exception
     assert isinstance(refused, ConfigError)
     assert str(refused) == TOLD
+
+
+@pytest.mark.parametrize("way", SAID)
+def test_by_default_rows_are_as_long_as_the_encoder_takes_and_a_line_says_so(place, way, tmp_path, monkeypatch):
+    """The same as if that length had been typed."""
+    monkeypatch.chdir(place)
+    records = {
+        "means": "means.safetensors",
+        "language": "language.json",
+        "adapt": "adapted.json",
+        "sweep": "sweep.json",
+    }
+    made = {}
+    for name, options in (("default", ()), ("typed", ("--max-length", 48))):
+        out = tmp_path / name / ("means.safetensors" if way == "means" else "run")
+        done = dlfa(*SAID[way][:-2], "--out", out, "--model", "encoder", *options)
+        assert done.exit_code == 0, (done.output, done.exception)
+        assert (CUT_TO in " ".join(done.stderr.split())) == (name == "default")
+        record = out if way == "means" else out / records.get(way, "run.json")
+        made[name] = digest_of(record, way)
+    assert made["default"] == made["typed"]
+
+
+def digest_of(record, way):
+    """What there is of the length in a record, and of what was learnt."""
+    if way == "means":
+        means = LanguageMeans.read(record)
+        return means.record.max_length, {name: tensor.tolist() for name, tensor in means.tensors.items()}
+    told = json.loads(record.read_text("utf-8"))
+    if way == "sweep":
+        return told["settings"]["max_length"], [head["dev"] for head in told["heads"]]
+    files = {name: sha for name, sha in told["files"].items() if name.endswith(".safetensors")}
+    assert files
+    return told["training"]["max_length"], files
+
+
+@pytest.mark.parametrize("way", ["train", "adapt", "language"])
+def test_a_training_with_the_default_length_can_be_resumed(place, way, tmp_path, monkeypatch):
+    """What is written down of it is that none was given."""
+
+    class Killed(BaseException):
+        pass
+
+    def die(stage, done, total):
+        if stage == "Training":
+            raise Killed
+
+    monkeypatch.chdir(place)
+    begin, resume = {
+        "train": (lambda **o: train("pos", train_data="data", tuning="full", epochs=1, **o), resume_training),
+        "adapt": (lambda **o: adapt_encoder({"en": "texts/en.txt"}, steps=2, batch_size=4, **o), resume_adaptation),
+        "language": (lambda **o: train_language("en", "texts/en.txt", steps=2, batch_size=4, **o), resume_language),
+    }[way]
+    with pytest.raises(Killed):
+        begin(model="encoder", out=tmp_path / "run", progress=die)
+    done = resume(tmp_path / "run")
+    record = done.config if way == "train" else done.record
+    assert record["training"]["max_length"] == 48
 
 
 CUT = {

@@ -313,7 +313,7 @@ def test_labelled_data_as_text(items, tmp_path):
         ({"leave_out": [1, 2]}, ConfigError, "got 1, 2; type 2"),
         ({"steps": 0}, ConfigError, "steps must be a whole number from 1 up"),
         ({"fuse_layer": 2}, ConfigError, "has no option 'fuse_layer'; it has batch_size"),
-        ({"max_length": 65}, ConfigError, "max_length is 65, but this encoder takes at most 64"),
+        ({"max_length": 65}, ConfigError, "max_length is 65, but this encoder has 64 positions"),
         ({"max_length": 3}, ConfigError, "max_length must be at least 4"),
         ({"batch_size": 8, "micro_batch_size": 3}, ConfigError, "cannot be divided"),
         ({"format": "texts"}, ConfigError, "expected a format among"),

@@ -11,7 +11,7 @@ from torch import Tensor
 from dlfa_adapters.analysis.probing.data import ProbeData
 from dlfa_adapters.analysis.probing.options import ProbeOptions
 from dlfa_adapters.encoders.head_states import HeadStates
-from dlfa_adapters.encoders.parts import most_positions
+from dlfa_adapters.encoders.positions import most_positions
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.kinds.metric import macro_f1

@@ -14,7 +14,7 @@ from dlfa_adapters.analysis.translation.measure import measure_translation
 from dlfa_adapters.analysis.translation.report import TranslationReport
 from dlfa_adapters.analysis.translation.text import token_sets
 from dlfa_adapters.encoders.means import LanguageMeans
-from dlfa_adapters.encoders.parts import most_positions
+from dlfa_adapters.encoders.positions import most_positions
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.heads import load_masked_lm
 

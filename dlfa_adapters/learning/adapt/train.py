@@ -20,9 +20,9 @@ from dlfa_adapters.learning.adapt.data import MaskedDomain, mask_domain
 from dlfa_adapters.learning.adapt.options import SETTINGS, AdaptOptions, check_adaptation
 from dlfa_adapters.learning.adapt.plan import Adapted, AdaptPlan
 from dlfa_adapters.learning.adapt.text import read_unlabelled
+from dlfa_adapters.learning.cut import fit_length
 from dlfa_adapters.learning.dataset import Sources, source_as_text
 from dlfa_adapters.learning.finish import machine
-from dlfa_adapters.learning.language import check_length
 from dlfa_adapters.learning.language.loop import EncoderTrainer, LanguageTrainer, learn_masked, perplexity
 from dlfa_adapters.learning.language.text import LEAST
 from dlfa_adapters.learning.safeguards import check_weights
@@ -98,7 +98,9 @@ def adapt_encoder(
     report("Loading encoder and text", 0, 1)
     encoder = load_encoder(model)
     described = encoder.describe()
-    check_length(settings.text.max_length, encoder)
+    before, (settings, notes) = settings, fit_length(settings, encoder.model)
+    if settings != before:
+        request["max_length"] = None  # the default, cut to the encoder's positions, as it is again when resumed
     languages = [code.strip() for code in adapt.languages.split(",")] if adapt.languages else None
     text = read_unlabelled(source, task, adapt.split, languages, reading, split_pairs=adapt.split_pairs)
     masked = mask_domain(
@@ -114,7 +116,7 @@ def adapt_encoder(
         head = encoder.model.heads[_HEAD]
         head.expect(masked.counts(len(head.bias)))
     parts = parameter_report(encoder.model)
-    plan = AdaptPlan(adapt, tuning, settings, encoder, masked.about, parts, out, task, text.taken)
+    plan = AdaptPlan(adapt, tuning, settings, encoder, masked.about, parts, out, task, text.taken, notes)
     if small := [language for language in masked.about["languages"] if language not in masked.held_out]:
         few = f"less than {LEAST} different texts, so nothing of them is held out and no perplexity measured"
         plan.notes.append(f"{', '.join(small)}: {few}.")
@@ -124,7 +126,7 @@ def adapt_encoder(
         if on_start is not None:
             on_start(plan)
         else:
-            for line in plan.lines():
+            for line in (*plan.lines(), *plan.notes):
                 logger.info(line)
         measured, seconds = _learn(plan, masked, training, report)
         check_weights(encoder.model)

@@ -1,6 +1,6 @@
 """What a language adapter is trained with: its options, checked, and the plan before the first step."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ class LanguagePlan:
         encoder: The encoder, with adapter and decoder on it.
         text: What is learnt from, in figures.
         report: Parameters by part.
+        notes: Sentences that the user should read.
     """
 
     tuning: LanguageTuning
@@ -36,6 +37,7 @@ class LanguagePlan:
     encoder: Encoder
     text: dict[str, Any]
     report: list[PartSize]
+    notes: list[str] = field(default_factory=list)
 
     def lines(self) -> list[str]:
         """What is going to be trained, for the screen or a log."""
@@ -89,13 +91,3 @@ def as_options(settings: Settings) -> dict[str, Any]:
     """What `language_settings` takes again."""
     flat = settings.as_dict()
     return {name: flat[name] for name in LANGUAGE_OPTIONS}
-
-
-def check_length(max_length: int, encoder: Encoder) -> None:
-    """Refuse rows that are longer than the encoder takes.
-
-    Raises:
-        ConfigError: Naming both lengths.
-    """
-    if max_length > (most := encoder.most_pieces):
-        raise ConfigError(f"max_length is {max_length}, but this encoder takes at most {most} pieces; type {most}.")

@@ -11,12 +11,12 @@ from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.environment import Progress, is_main, wait_for_everyone
 from dlfa_adapters.heads.decoder import pretrained_decoder, save_decoder
 from dlfa_adapters.heads.language import RECORD, read_record
+from dlfa_adapters.learning.cut import fit_length
 from dlfa_adapters.learning.finish import machine
 from dlfa_adapters.learning.language import (
     LanguagePlan,
     TrainedLanguage,
     as_options,
-    check_length,
     language_settings,
 )
 from dlfa_adapters.learning.language.loop import LanguageTrainer, learn_masked, perplexity
@@ -93,7 +93,9 @@ def train_language(
     report("Loading encoder and text", 0, 1)
     encoder = load_encoder(model)
     described = encoder.describe()
-    check_length(settings.text.max_length, encoder)
+    before, (settings, notes) = settings, fit_length(settings, encoder.model)
+    if settings != before:
+        request["max_length"] = None  # the default, cut to the encoder's positions, as it is again when resumed
     tuning.decoder = pretrained_decoder(model, encoder.model.config)
     masked = mask_text(
         files, format, encoder.tokenizer,
@@ -104,14 +106,14 @@ def train_language(
     if tuning.decoder is None:
         head = encoder.model.heads[_DECODER]
         head.expect(masked.counts(len(head.bias)))
-    plan = LanguagePlan(tuning, settings, encoder, masked.about, parameter_report(encoder.model))
+    plan = LanguagePlan(tuning, settings, encoder, masked.about, parameter_report(encoder.model), notes)
     report("Loading encoder and text", 1, 1)
 
     with training.alone(request, described["fingerprint"], masked.about):
         if on_start is not None:
             on_start(plan)
         else:
-            for line in plan.lines():
+            for line in (*plan.lines(), *plan.notes):
                 logger.info(line)
         pad, held_out = plan.encoder.tokenizer.pad_token_id, masked.held_out
 
