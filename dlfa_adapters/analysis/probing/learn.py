@@ -71,7 +71,8 @@ class Probes:
         predicted = self.predicted[:, words.to(self.predicted.device)]
         if score == "metric":
             return np.array(kind_of_task(data.task).scorer()(tags, self.labels)(predicted))
-        return macro_f1_of(predicted, [tag for each in tags for tag in each], self.labels)
+        counts = label_counts(predicted, [[tag for each in tags for tag in each]], self.labels)
+        return 100 * np.nan_to_num(macro_f1(counts[:, 0]))
 
 
 def edge_note(name: str, edges: Sequence[str | None]) -> list[str]:
@@ -84,26 +85,29 @@ def edge_note(name: str, edges: Sequence[str | None]) -> list[str]:
     ]
 
 
-def macro_f1_of(predicted: Tensor, gold: Sequence[str], labels: Sequence[str]) -> np.ndarray:
-    """Macro-F1 of many classifiers at once: the mean of F1 over the labels that are in gold or predicted.
+def label_counts(predicted: Tensor, gold: Sequence[Sequence[str]], labels: Sequence[str]) -> np.ndarray:
+    """What macro-F1 is a function of, see `kinds.metric.counts_by_label`, of many classifiers.
 
     Args:
         predicted: Label ids, (classifiers, units).
-        gold: The right labels; one that is none of `labels` is a label that is never predicted.
+        gold: The right labels of each item; one that is none of `labels` is a label that is never predicted.
         labels: Label names by id.
 
     Returns:
-        In percent, (classifiers,).
+        Whole numbers, (classifiers, items, labels * 3).
     """
     ids = {label: number for number, label in enumerate(labels)}
-    right = torch.tensor([ids.setdefault(label, len(ids)) for label in gold], device=predicted.device)
-    counts = torch.stack(
-        [torch.bincount(right * len(ids) + each, minlength=len(ids) ** 2) for each in predicted]
-    ).view(-1, len(ids), len(ids)).double()  # fmt: skip
-    hits, total = counts.diagonal(dim1=1, dim2=2), counts.sum(1) + counts.sum(2)
-    f1 = 2 * hits / total.clamp(min=1)
-    values: np.ndarray = (100 * f1.sum(1) / (total > 0).sum(1).clamp(min=1)).cpu().numpy()
-    return values
+    right = np.array([ids.setdefault(label, len(ids)) for each in gold for label in each], dtype=np.int64)
+    item = np.repeat(np.arange(len(gold)), [len(each) for each in gold])
+
+    def by_label(item: np.ndarray, label: np.ndarray) -> np.ndarray:
+        return np.bincount(item * len(ids) + label, minlength=len(gold) * len(ids))
+
+    found = []
+    for each in predicted.cpu().numpy():
+        hit = each == right
+        found.append(np.stack([by_label(item[hit], right[hit]), by_label(item, each), by_label(item, right)], -1))
+    return np.stack(found).reshape(len(found), len(gold), -1)
 
 
 def counts_of(probes: Probes, data: ProbeData, score: str) -> np.ndarray:
@@ -117,19 +121,7 @@ def counts_of(probes: Probes, data: ProbeData, score: str) -> np.ndarray:
             kind_of_task(data.task).scorer()(probes.scored.tags, probes.labels).counts(probes.predicted).cpu().numpy()
         )
         return counts
-    ids = {label: number for number, label in enumerate(probes.labels)}
-    gold = np.array([ids.setdefault(tag, len(ids)) for tags in probes.scored.tags for tag in tags], dtype=np.int64)
-    item = np.repeat(np.arange(len(probes.scored.tags)), [len(tags) for tags in probes.scored.tags])
-    size = len(probes.scored.tags) * len(ids)
-
-    def by_label(item: np.ndarray, label: np.ndarray) -> np.ndarray:
-        return np.bincount(item * len(ids) + label, minlength=size)
-
-    found = []
-    for predicted in probes.predicted.cpu().numpy():
-        hit = predicted == gold
-        found.append(np.stack([by_label(item[hit], gold[hit]), by_label(item, predicted), by_label(item, gold)], -1))
-    return np.stack(found).reshape(len(found), len(probes.scored.tags), -1)
+    return label_counts(probes.predicted, probes.scored.tags, probes.labels)
 
 
 def score_of(counts: np.ndarray, data: ProbeData, score: str) -> np.ndarray:

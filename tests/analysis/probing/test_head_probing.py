@@ -12,12 +12,13 @@ from typer.testing import CliRunner
 from dlfa_adapters.analysis.probing.data import read_probe_data
 from dlfa_adapters.analysis.probing.heads import HeadProbing, by_language, probe_heads, rankings
 from dlfa_adapters.analysis.probing.heads_report import head_notes, head_tables, read_probings
-from dlfa_adapters.analysis.probing.learn import edge_note, learn_probes, macro_f1_of
+from dlfa_adapters.analysis.probing.learn import edge_note, label_counts, learn_probes
 from dlfa_adapters.analysis.probing.options import ProbeOptions
 from dlfa_adapters.analysis.probing.overlap import default_top, order_of, top_overlap
 from dlfa_adapters.analysis.states import open_encoder, open_run
 from dlfa_adapters.encoders.head_states import HeadStates
 from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.kinds.metric import macro_f1
 from dlfa_adapters.learning import train
 from dlfa_cli.main import app
 
@@ -106,9 +107,12 @@ def test_scores_are_those_of_scikit_learn_over_all_languages_and_each(score, by_
 def test_macro_f1_by_hand():
     """a: 1 right, 2 predicted, 2 gold: 1/2. b: 1, 2, 1: 2/3. c: gold once, never predicted: 0. d is nowhere."""
     predicted = torch.tensor([[0, 0, 1, 1], [3, 3, 3, 3]])
-    found = macro_f1_of(predicted, ["a", "c", "b", "a"], ["a", "b", "c", "d"])
-    assert found == pytest.approx([100 * (1 / 2 + 2 / 3 + 0) / 3, 0])
-    assert macro_f1_of(predicted[:1], ["a", "new", "b", "a"], ["a", "b"]) == pytest.approx([100 * (7 / 6) / 3])
+    found = macro_f1(label_counts(predicted, [["a", "c", "b", "a"]], ["a", "b", "c", "d"]))
+    assert found[:, 0] == pytest.approx([(1 / 2 + 2 / 3 + 0) / 3, 0])
+    others = label_counts(predicted[:1], [["a", "new", "b", "a"]], ["a", "b"])
+    assert macro_f1(others)[:, 0] == pytest.approx([(7 / 6) / 3])
+    by_item = label_counts(predicted, [["a", "c"], ["b", "a"], []], ["a", "b", "c", "d"])
+    assert macro_f1(by_item.sum(1)) == pytest.approx(found[:, 0])
 
 
 def test_without_test_data_dev_is_scored(model, folder, data):
