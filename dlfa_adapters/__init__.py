@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import dlfa_adapters.kinds  # noqa: F401 -- whose import makes them known to tasks and data, which stand below them
 from dlfa_adapters._version import __version__
-from dlfa_adapters.ground.environment import lazily
+from dlfa_adapters.ground.environment import lazily, uncollected
 
 if TYPE_CHECKING:
     from dlfa_adapters.encoders.offline import load_offline_encoder
@@ -69,15 +69,16 @@ def load_models() -> None:
 
     `import dlfa_adapters` does so; but not in the command line, which looks at what was typed before.
     """
-    from dlfa_adapters.encoders.plain import NAMED_ENCODERS
-    from dlfa_adapters.heads.models import register
-    from dlfa_adapters.models import register_auto_classes
-    from dlfa_adapters.predict.forms import register_runs
+    with uncollected():
+        from dlfa_adapters.encoders.plain import NAMED_ENCODERS
+        from dlfa_adapters.heads.models import register
+        from dlfa_adapters.models import register_auto_classes
+        from dlfa_adapters.predict.forms import register_runs
 
-    register()
-    NAMED_ENCODERS["offline"] = _offline
-    register_auto_classes()
-    register_runs()
+        register()
+        NAMED_ENCODERS["offline"] = _offline
+        register_auto_classes()
+        register_runs()
 
 
 def _offline() -> Any:

@@ -1,8 +1,10 @@
 """What commands share on the terminal: progress and what is loading on stderr, results on stdout."""
 
 import contextlib
+import gc
 import json
 import shlex
+import sys
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -133,13 +135,18 @@ def loading(what: str = "Starting (loading PyTorch and adapters)") -> Iterator["
     Yields:
         The console on stderr.
     """
+    from dlfa_adapters.ground.environment import uncollected
+
     screen = errors_console()
-    with screen.status(what):
+    own_process = "torch" not in sys.modules
+    with screen.status(what), uncollected():
         import dlfa_adapters
 
         dlfa_adapters.load_models()
         quiet_libraries()
         yield screen
+    if own_process:
+        gc.freeze()  # nor is garbage looked for there later, and when Python ends
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ import transformers
 from tiny_tokenizer import character_tokenizer
 
 torch.set_num_threads(1)
+gc.disable()  # until all is imported
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -29,6 +30,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_collection_finish():
     """Hide what is imported by now from the garbage collector, see `pytest_runtest_teardown`."""
+    gc.enable()
     _hide_what_stays()
 
 

@@ -1,5 +1,6 @@
 """What commands print: lines of progress where there is no terminal, and tables that keep numbers whole."""
 
+import gc
 import io
 import re
 from types import SimpleNamespace
@@ -15,6 +16,18 @@ def test_the_command_to_type_next_shows_how_a_pair_is_given():
     assert screen.predict_command("runs/ner", None) == 'dlfa predict runs/ner "…"'
     assert screen.predict_command("runs/x", True) == r"dlfa predict runs/x $'…\t…'"
     assert screen.predict_command("my runs/x", False) == """dlfa predict 'my runs/x' "…\""""
+
+
+@pytest.mark.parametrize("own_process", [True, False])
+def test_no_garbage_is_looked_for_among_what_is_imported(own_process, monkeypatch):
+    frozen = []
+    monkeypatch.setattr(screen, "gc", SimpleNamespace(freeze=lambda: frozen.append(gc.isenabled())))
+    monkeypatch.setattr(screen, "sys", SimpleNamespace(modules={} if own_process else {"torch": None}))
+    monkeypatch.setattr(screen, "quiet_libraries", lambda: None)
+    with screen.loading():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    assert frozen == [True] * own_process
 
 
 def console(width=80, terminal=False):

@@ -116,14 +116,15 @@ def test_the_head_works_on_the_stock_class_by_its_own_registry(tiny_config, batc
 def test_importing_costs_nothing_beyond_adapters():
     """Neither data nor metric libraries are imported by us, nor what trains, sweeps and scores."""
     code = (
-        "import sys, adapters; from adapters import AutoAdapterModel; AutoAdapterModel._model_mapping.keys(); "
+        "import gc, sys, adapters; from adapters import AutoAdapterModel; AutoAdapterModel._model_mapping.keys(); "
         "from adapters import BertAdapterModel; import adapters.trainer; before = set(sys.modules); "
         "import dlfa_adapters; new = {name.split('.')[0] for name in set(sys.modules) - before}; "
         "print(sorted(new & {'datasets', 'evaluate', 'sklearn', 'scipy', 'seqeval', 'peft', 'pandas', 'matplotlib'})); "
-        "print(sorted({'learning', 'scores', 'sweeps'} & {(name + '..').split('.')[1] for name in sys.modules}))"
+        "print(sorted({'learning', 'scores', 'sweeps'} & {(name + '..').split('.')[1] for name in sys.modules})); "
+        "print(gc.isenabled())"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip().splitlines()[-2:] == ["[]", "[]"]
+    assert result.stdout.strip().splitlines()[-3:] == ["[]", "[]", "True"]
 
 
 def test_what_people_do_stands_at_the_top():
