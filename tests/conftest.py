@@ -10,6 +10,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 import pytest
 import torch
 import transformers
+from fresh import FreshProcesses
 from tiny_tokenizer import character_tokenizer
 
 torch.set_num_threads(1)
@@ -149,6 +150,16 @@ def tiny_folder(tmp_path_factory):
     transformers.BertModel(config, add_pooling_layer=False).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def fresh(tmp_path_factory):
+    """fresh.run(code, ...), fresh.dlfa("predict", ...): a process that has done nothing but import the library."""
+    if not hasattr(os, "fork"):
+        pytest.skip("processes are forks")
+    processes = FreshProcesses(tmp_path_factory.mktemp("fresh"))
+    yield processes
+    processes.close()
 
 
 @pytest.fixture

@@ -53,15 +53,17 @@ def uncollected() -> Iterator[None]:
 
 def versions() -> dict[str, str]:
     """Versions of the packages that matter for repeating a run."""
+    return {package: _version(package) for package in _RECORDED}
+
+
+@cache
+def _version(package: str) -> str:
     from importlib import metadata  # which whoever imports a name on first use need not wait for
 
-    def version(package: str) -> str:
-        try:
-            return metadata.version(package)
-        except metadata.PackageNotFoundError:
-            return "not installed"
-
-    return {package: version(package) for package in _RECORDED}
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
 
 
 @contextmanager

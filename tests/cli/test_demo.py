@@ -1,8 +1,6 @@
 """`dlfa demo`: the table, the JSON, the run; on a tiny random encoder, and on the real one where it is installed."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -94,14 +92,8 @@ def test_entities_are_marked_with_their_type():
     assert text.plain == "Anna Lee[PER] met Bob[PER] Ann[PER] in Rome[LOC] "
 
 
-def run_cli(*arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "dlfa_cli", *map(str, arguments)], capture_output=True, text=True, timeout=900, **options
-    )
-
-
-def test_an_unknown_encoder_is_one_sentence(tmp_path):
-    done = run_cli("demo", "--model", tmp_path / "no-such-encoder", "--out", tmp_path / "run")
+def test_an_unknown_encoder_is_one_sentence(tmp_path, fresh):
+    done = fresh.dlfa("demo", "--model", tmp_path / "no-such-encoder", "--out", tmp_path / "run")
     assert (done.returncode, done.stdout) == (2, "")
     assert "cannot be loaded" in done.stderr
     assert "Traceback" not in done.stderr
@@ -130,12 +122,10 @@ def test_a_name_without_a_model_is_told_shortly(tmp_path):
 
 
 @pytest.mark.offline_encoder
-def test_the_real_thing(offline_cache, tmp_path):
+def test_the_real_thing(offline_cache, tmp_path, fresh):
     """The command of the README, with the real encoder: fused middle layers are far above the baseline."""
-    import os
-
-    environment = {**os.environ, "DLFA_CACHE": str(offline_cache)}
-    done = run_cli("demo", "--json", "--out", tmp_path / "run", env=environment)
+    environment = {"DLFA_CACHE": str(offline_cache)}
+    done = fresh.dlfa("demo", "--json", "--out", tmp_path / "run", env=environment)
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
     assert data["columns"] == ["last", *(f"D_{k}" for k in range(1, 13))]
@@ -149,7 +139,7 @@ def test_the_real_thing(offline_cache, tmp_path):
     summaries = {cell: gap for cell, gap in apart.items() if cell[0] in ("mean", "dev") and gap > 3}
     assert not summaries, "README shows other means"  # they differ by up to 2.1 between AVX2 and AVX-512
     assert sum(gap > 5 for gap in apart.values()) < len(apart) / 20, "README shows other figures"
-    asked = run_cli("predict", tmp_path / "run", "Ольга Климова прилетела из Казани .", "--json", env=environment)
+    asked = fresh.dlfa("predict", tmp_path / "run", "Ольга Климова прилетела из Казани .", "--json", env=environment)
     assert asked.returncode == 0, asked.stderr
     (row,) = json.loads(asked.stdout)
     assert {(entity["type"], " ".join(entity["words"])) for entity in row["entities"]} == {

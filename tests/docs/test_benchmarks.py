@@ -1,7 +1,5 @@
 """The scripts of benchmarks/ can be started: what they import from each other and from the package is there."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -17,8 +15,6 @@ for path in sorted(pathlib.Path(sys.argv[1]).glob("*.py")):
 """
 
 
-def test_every_benchmark_can_be_imported():
-    ran = subprocess.run(
-        [sys.executable, "-c", IMPORT_ALL, str(BENCHMARKS)], capture_output=True, text=True, check=False
-    )
+def test_every_benchmark_can_be_imported(fresh):
+    ran = fresh.run(IMPORT_ALL, BENCHMARKS)
     assert (ran.stdout, ran.returncode) == ("", 0), ran.stderr

@@ -7,6 +7,7 @@ another process saved there, and writes down what came. Each line is the work of
 import, a fork of this one; its exit code is printed when it ends.
 """
 
+import gc
 import json
 import os
 import sys
@@ -20,6 +21,7 @@ from transformers import TrainingArguments
 if sys.argv[1] == "imported":
     import dlfa_adapters  # noqa: F401
 
+gc.freeze()  # what was imported stays, in the forks as well
 OUT = SAVED = Path()
 transformers.logging.set_verbosity_error()
 torch.set_num_threads(1)
@@ -159,5 +161,5 @@ for line in sys.stdin:
             training()
             seen["files"] = files(OUT)
         (OUT / "seen.json").write_text(json.dumps(seen, indent=1))
-        break
+        os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)

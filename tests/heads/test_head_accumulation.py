@@ -3,10 +3,7 @@
 The fusion's norm is `layer` here: batch statistics are those of a micro-batch, with any head of any library.
 """
 
-import os
 import socket
-import subprocess
-import sys
 
 import datasets
 import pytest
@@ -154,13 +151,11 @@ def test_a_micro_batch_without_any_label_counts_nothing(tiny_model, batch):
 
 
 TWO_RANKS = """
-import sys, torch
+import os, sys, torch
 sys.path.insert(0, sys.argv[1])
-torch.set_num_threads(1)
 import test_head_accumulation as here
-import dlfa_adapters, os
 from adapters import AutoAdapterModel
-child = os.fork()  # what both import is imported once
+child = os.fork()
 os.environ["RANK"] = os.environ["LOCAL_RANK"] = "0" if child else "1"
 model = AutoAdapterModel.from_pretrained(sys.argv[2])
 moves = here.step(model, sys.argv[2] + "/run", "tagging", 4, 1, ddp_backend="gloo")
@@ -172,7 +167,7 @@ if child:
 """
 
 
-def test_two_ranks_give_the_step_of_the_big_batch(tiny_model, tmp_path, request):
+def test_two_ranks_give_the_step_of_the_big_batch(tiny_model, tmp_path, request, fresh):
     model = build(tiny_model, "tagging")
     model.save_pretrained(tmp_path)
     whole = step(model, tmp_path / "whole", "tagging", 8, 1)
@@ -180,16 +175,8 @@ def test_two_ranks_give_the_step_of_the_big_batch(tiny_model, tmp_path, request)
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     environment = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
-    here = str(request.path.parent)
-    ranks = subprocess.run(
-        [sys.executable, "-c", TWO_RANKS, here, str(tmp_path)],
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=240,
-    )
-    assert ranks.returncode == 0, ranks.stdout[-3000:]
+    ranks = fresh.run(TWO_RANKS, request.path.parent, tmp_path, env=environment)
+    assert ranks.returncode == 0, ranks.stderr[-3000:]
     moves = torch.load(tmp_path / "moves.pt")
     for name, move in whole.items():
         torch.testing.assert_close(moves[name], move, atol=1e-6, rtol=1e-4, msg=name)

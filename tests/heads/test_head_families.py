@@ -1,8 +1,6 @@
 """Every family: add, three training steps, save and reload in all three ways, equal to the bit, in a new process."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -16,7 +14,6 @@ import json, sys, torch, dlfa_adapters
 from adapters import AutoAdapterModel
 ids, mask = json.loads(sys.argv[1])
 batch = {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask)}
-torch.set_num_threads(1)
 for folder in sys.argv[2:]:
     expected = torch.load(folder + "/expected.pt")
     whole = AutoAdapterModel.from_pretrained(folder + "/model")
@@ -103,10 +100,10 @@ def test_save_pretrained_from_pretrained(family, trained, batch):
     assert model.config.id2label == NAMES
 
 
-def test_in_a_new_process(families, trained, batch):
+def test_in_a_new_process(families, trained, batch, fresh):
     folders = [str(trained(family, batch)[0]) for family in families]
     inputs = json.dumps([batch["input_ids"].tolist(), batch["attention_mask"].tolist()])
-    result = subprocess.run([sys.executable, "-c", NEW_PROCESS, inputs, *folders], capture_output=True, text=True)
+    result = fresh.run(NEW_PROCESS, inputs, *folders)
     assert result.returncode == 0, result.stderr
     lines = [line.split(" ", 3) for line in result.stdout.splitlines()]
     assert [line[0] for line in lines] == folders

@@ -81,10 +81,10 @@ def text(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def two_processes(encoder, text, tmp_path_factory, request):
+def two_processes(encoder, text, tmp_path_factory, request, fresh):
     out = tmp_path_factory.mktemp("two")
     tests = request.path.parent
-    in_two_processes(WORKER, out, str(tests), str(tests.parent), encoder, text, str(out))
+    in_two_processes(fresh, WORKER, out, str(tests), str(tests.parent), encoder, text, str(out))
     return out, torch.load(out / "found.pt")
 
 

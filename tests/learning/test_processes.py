@@ -79,11 +79,11 @@ def without_dropout(tiny_folder, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def two_processes(without_dropout, items, tmp_path_factory, request):
+def two_processes(without_dropout, items, tmp_path_factory, request, fresh):
     out = tmp_path_factory.mktemp("two")
     write_parts_of_speech(out, items)
     arguments = [str(request.path.parent), without_dropout, json.dumps(items["ner"]), str(out)]
-    in_two_processes(WORKER, out, *arguments)
+    in_two_processes(fresh, WORKER, out, *arguments)
     return torch.load(out / "found.pt")
 
 

@@ -4,12 +4,11 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from fresh import DLFA
 from safetensors.torch import load_file
 from typer.testing import CliRunner
 
@@ -241,23 +240,19 @@ def test_a_stop_is_not_trained_past(start, data, tmp_path, monkeypatch):
     assert sum(done for stage, done in steps if stage == "Training") == 6  # where it was, and no step more
 
 
-def test_a_process_killed_from_outside(start, data, through, tiny_folder, tmp_path):
+def test_a_process_killed_from_outside(start, data, through, tiny_folder, tmp_path, fresh):
     """The command itself, killed by another process as soon as there is a checkpoint."""
-    command = [sys.executable, "-m", "dlfa_cli", "train"]
-    options = [
-        "ner", "--train", data["train_data"], "--dev", data["dev_data"], "--language", "en", "-m", str(tiny_folder),
-        "-t", "full", "-k", "2", "--batch-size", "2", "--epochs", "3", "--every", "3", "--lr", "0.01",
+    arguments = [
+        "ner", "--train", data["train_data"], "--dev", data["dev_data"], "--language", "en", "-m", tiny_folder, "-t",
+        "full", "-k", "2", "--batch-size", "2", "--epochs", "3", "--every", "3", "--lr", "0.01",
     ]  # fmt: skip
-    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}  # as in this process; sums of several differ in the last bit
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen([*command, *options, "-o", str(tmp_path / "run")], env=one_thread, **quiet)
+    fresh.start(DLFA, "train", *arguments, "-o", tmp_path / "run")
     folder = work_folder(tmp_path / "run")
     until = time.monotonic() + 120
-    while not list(folder.glob("checkpoint-*")) and process.poll() is None and time.monotonic() < until:
+    while not list(folder.glob("checkpoint-*")) and fresh.send(0) and time.monotonic() < until:
         time.sleep(0.005)
-    process.kill()
-    process.wait()
-    if process.returncode == 0:  # it was faster
+    fresh.send(signal.SIGKILL)
+    if fresh.wait().returncode == 0:  # it was faster
         pytest.skip("the training ended before it could be killed")
     assert folder.is_dir()
     done = CliRunner().invoke(app, ["train", "--resume", str(tmp_path / "run"), "--json"], catch_exceptions=False)

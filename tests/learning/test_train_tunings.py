@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -27,7 +25,6 @@ TRAINED = {  # the parts of which something learns, with fuse layer 2 of 3
 }
 OTHER_PROCESS = """
 import json, sys, torch
-torch.set_num_threads(1)
 from dlfa_adapters.predict.load import load_run
 def logits(model, tokenizer):
     encoded = tokenizer(["Anna met Bob in Rome.", "far", "the Bank of York"], padding=True, return_tensors="pt")
@@ -63,9 +60,10 @@ def test_there_is_a_row_for_every_tuning():
     assert {tuning.partition(",")[0].partition(":")[0] for tuning in TUNING_NAMES} == set(TUNINGS)
 
 
-def test_a_new_process_gets_the_same_logits(table, tmp_path):
+def test_a_new_process_gets_the_same_logits(table, tmp_path, fresh):
     folders = [str(run.folder) for run, *_ in table.values()]
-    subprocess.run([sys.executable, "-c", OTHER_PROCESS, json.dumps(folders), str(tmp_path / "out")], check=True)
+    done = fresh.run(OTHER_PROCESS, json.dumps(folders), tmp_path / "out")
+    assert done.returncode == 0, done.stderr
     found = torch.load(tmp_path / "out")
     for key, (run, _, _, expected) in table.items():
         assert torch.equal(found[str(run.folder)], expected), key

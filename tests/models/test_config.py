@@ -1,8 +1,6 @@
 """The configuration: what it keeps, and what it refuses."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -118,13 +116,11 @@ torch.save(model(**inputs).logits.detach(), sys.argv[1] + "/logits.pt")
 """
 
 
-def test_importing_the_library_is_enough_in_a_new_process(tagger, pieces, sgd, logits, tmp_path):
+def test_importing_the_library_is_enough_in_a_new_process(tagger, pieces, sgd, logits, tmp_path, fresh):
     model = tagger()
     sgd(model, pieces)
     model.save_pretrained(tmp_path)
     torch.save({name: pieces[name] for name in ("input_ids", "attention_mask")}, tmp_path / "inputs.pt")
-    done = subprocess.run(
-        [sys.executable, "-c", NEW_PROCESS, str(tmp_path)], capture_output=True, text=True, timeout=300
-    )
+    done = fresh.run(NEW_PROCESS, tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     assert torch.equal(torch.load(tmp_path / "logits.pt"), logits(model))

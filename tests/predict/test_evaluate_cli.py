@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 import sys
 
 import pytest
@@ -357,10 +356,9 @@ def test_the_run_s_own_task_can_be_named(run, data, dlfa):
     assert named["languages"] == json.loads(dlfa("evaluate", run, "--data", data, "--json"))["languages"]
 
 
-def test_as_a_process_of_its_own(run, data):
+def test_as_a_process_of_its_own(run, data, fresh):
     """stdout holds JSON alone, whatever the libraries print."""
-    command = [sys.executable, "-m", "dlfa_cli", "evaluate", str(run), "--data", str(data), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    done = fresh.dlfa("evaluate", run, "--data", data, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["languages"][0]["words_scored"] == 5
     assert "Traceback" not in done.stderr

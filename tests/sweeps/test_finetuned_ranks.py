@@ -3,8 +3,6 @@
 import json
 import os
 import socket
-import subprocess
-import sys
 
 import pytest
 from finetuned_data import prepared, still_folder
@@ -16,7 +14,6 @@ from dlfa_adapters.sweeps.finetuned.ranks import without_launcher
 
 PROCESSES = """
 import json, os, sys, torch
-torch.set_num_threads(1)
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from finetuned_data import prepared
@@ -37,7 +34,7 @@ def work(model, out):
     Path(out, f"told-{os.environ['RANK']}.json").write_text(json.dumps(told))
 
 children = []
-for rank in "01":  # a fork, so that what takes the time, importing, is done once
+for rank in "01":
     os.environ["RANK"] = os.environ["LOCAL_RANK"] = rank
     if not (child := os.fork()):
         try:
@@ -57,18 +54,13 @@ def still(tiny_folder, tmp_path_factory):
     return still_folder(tiny_folder, tmp_path_factory.mktemp("still") / "encoder")
 
 
-def test_two_processes_share_the_runs(still, tmp_path, request):
+def test_two_processes_share_the_runs(still, tmp_path, request, fresh):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    environment = {
-        **os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1",
-    }  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-c", PROCESSES, str(request.path.parent), still, str(tmp_path)],
-        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-3000:]
+    environment = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
+    done = fresh.run(PROCESSES, request.path.parent, still, tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr[-3000:]
     told = [json.loads((tmp_path / f"told-{rank}.json").read_text()) for rank in range(2)]
     for tuning, runs in (("full", 6), ("freeze:1", 3)):
         assert sorted(told[0][tuning]["wrote"] + told[1][tuning]["wrote"]) == list(range(runs))
