@@ -146,7 +146,7 @@ def test_cached_lower_states_learn_what_the_blocks_learn(trained):
     runs = [trained(states=states, **still) for states in ("cached", "through")]
     weights = [load_run(run).model.heads["pos"].state_dict() for run in runs]
     for name, value in weights[0].items():
-        torch.testing.assert_close(value, weights[1][name], rtol=1e-3, atol=1e-5)
+        torch.testing.assert_close(value, weights[1][name], rtol=1e-3, atol=1e-4)  # steps of 1e-3, rounded otherwise
 
 
 def test_the_run_has_its_means(run, place):
