@@ -1,6 +1,7 @@
 """`fuse_layer="auto"`: choosing the layer without target labels, before a training begins."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +22,7 @@ from dlfa_adapters.learning.features import all_rates, spec_of
 from dlfa_adapters.learning.frozen import Linear, learn_on_states, with_states
 from dlfa_adapters.learning.frozen.stacks import all_layers
 from dlfa_adapters.learning.settings import Settings
+from dlfa_adapters.learning.sources import mixed
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tasks.head_options import takes_layers
 from dlfa_adapters.tuning.encoder import FEATURE_RATES
@@ -66,6 +68,7 @@ def choose_layer(
     progress: Progress,
     centring: Centring | None = None,
     read: Mapping[str, Any] = MappingProxyType({}),
+    named: Sequence[str] = (),
 ) -> LayerChoice:
     """Choose the fuse layer, among 1..L-1.
 
@@ -86,6 +89,7 @@ def choose_layer(
         progress: Called after each step.
         centring: What is taken off the states that heads learn on; None: nothing. Cosines are of states as they are.
         read: What else they read, see `Kind.completed`.
+        named: The source languages that are named; of several, training data are drawn as in the training.
 
     Raises:
         ConfigError: If nothing can be chosen: the fusion takes no layer, there is one block, no dev data, or a head of
@@ -108,12 +112,26 @@ def choose_layer(
             "layer."
         )
     data = {
-        name: make_examples(
-            task, rows.select(range(min(len(rows), MOST_ITEMS[name]))), encoder.tokenizer, settings, read
-        )
+        name: make_examples(task, rows.select(first_of_each(rows["language"], MOST_ITEMS[name])), encoder.tokenizer,
+                            settings, read)
         for name, rows in (("train", train.shuffle(seed=settings.steps.seed)), ("dev", dev))
-    }
+    }  # fmt: skip
+    mixed(data["train"], named, settings.steps)
     return _by_dev(encoder, data, settings, range(1, last), out, progress, centring)
+
+
+def first_of_each(languages: Sequence[str], most: int) -> list[int]:
+    """The first items of each language, as many of one as of another while there are some, so many in all.
+
+    Args:
+        languages: The language of each item.
+        most: How many.
+    """
+    number, seen = [], Counter[str]()
+    for language in languages:
+        number.append(seen[language])
+        seen[language] += 1
+    return sorted(sorted(range(len(number)), key=number.__getitem__)[:most])
 
 
 def _by_dev(
@@ -129,7 +147,7 @@ def _by_dev(
     specs = [spec_of(settings, f"D_{layer}", (layer,), kind_of_task(task)) for layer in layers]
     needed, device = all_layers(specs, model.config.num_hidden_layers), model.device
     rates = kind_of_task(task).rates_on_states or FEATURE_RATES
-    epochs = max(EPOCHS, -(-LEAST_STEPS // -(-len(data["train"].rows) // settings.steps.batch_size)))
+    epochs = max(EPOCHS, -(-LEAST_STEPS // -(-data["train"].epoch_rows // settings.steps.batch_size)))
     with draft_beside(out) as folder:
         stage = "Choosing the layer: hidden states"
         states = with_states(

@@ -189,12 +189,13 @@ def prepare(
     settings, notes = fit_length(settings, loaded.model)
     encoder = loaded.describe()
     languages = [language for each in (rows, dev_rows) if each is not None for language in each.dataset["language"]]
-    centring = read_centring(settings, loaded.model, languages)
+    centring, named = read_centring(settings, loaded.model, languages), named_languages(source, language)
     if settings.head.fuse_layer == AUTO:
         if world_size() > 1:
             raise ConfigError("--fuse-layer auto runs in one process; choose the layer with dlfa sweep first.")
         dev_data = dev_rows and dev_rows.dataset
-        chosen = chosen or choose_layer(loaded, known, rows.dataset, dev_data, settings, out, progress, centring, read)
+        more = (settings, out, progress, centring, read, named)
+        chosen = chosen or choose_layer(loaded, known, rows.dataset, dev_data, *more)
         settings = settings.changed(fuse_layer=(chosen.layer,))
     set_seed(settings.steps.seed)
     loaded.model.add_dlfa_head(
@@ -212,7 +213,7 @@ def prepare(
         data["dev"] = describe_data(dev_rows, source if dev_source is None else dev_source)
     train = make_examples(known, rows.dataset, loaded.tokenizer, settings, read)
     data["train"] |= mix(train, source, language, settings.steps)
-    named, are_drawn = named_languages(source, language), not tuning.on_states
+    are_drawn = not tuning.on_states
     several = read_tasks(settings, named, train, loaded, data, are_drawn=are_drawn)
     given, count = settings, (several if several and are_drawn else train).epoch_rows
     plateau = tuning.on_states and settings.head.classifier == "bilstm"

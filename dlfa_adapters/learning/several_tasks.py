@@ -19,7 +19,7 @@ from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning.aux_options import languages_of, read_aux
 from dlfa_adapters.learning.dataset import describe_data, load_split, make_examples, task_for
 from dlfa_adapters.learning.settings import Settings
-from dlfa_adapters.learning.sources import mixture_of
+from dlfa_adapters.learning.sources import mixed
 
 HEAD = "head"
 """What a model of adapters calls the head that shall read a batch."""
@@ -128,9 +128,7 @@ def read_tasks(
             raise ConfigError(f"--aux is for tags and labels, and {name} has trees; leave it out.")
         head_type, options = kind.head_types[0], {**kind.head_options, **settings.head.keywords()}
         loaded.model.add_dlfa_head(name, head_type=head_type, id2label=task.id2label, **options)
-        aux[name] = make_examples(task, rows.dataset, loaded.tokenizer, settings)
-        there = aux[name].rows_by_language()
-        aux[name].mixture = mixture_of(aux[name], [code for code in named if code in there], settings.steps)
+        aux[name] = mixed(make_examples(task, rows.dataset, loaded.tokenizer, settings), named, settings.steps)
         data[name] = describe_data(rows, place)
     loaded.model.active_head = main.task.name
     steps = settings.steps

@@ -39,6 +39,13 @@ def mixture_of(train: Examples, languages: Sequence[str], steps: StepOptions) ->
     return Mixture(rows, shares, counts[languages[0]], steps.seed)
 
 
+def mixed(examples: Examples, named: Sequence[str], steps: StepOptions) -> Examples:
+    """Data that need not be in all of the source languages, with those that they are in drawn as `mixture_of` says."""
+    there = examples.rows_by_language()
+    examples.mixture = mixture_of(examples, [code for code in named if code in there], steps)
+    return examples
+
+
 def mix(train: Examples, source: Any, language: str | None, steps: StepOptions) -> dict[str, dict[str, Any]]:
     """Let training data be drawn as `mixture_of` says.
 

@@ -9,7 +9,7 @@ import torch
 from dlfa_adapters.encoders.compute import parallel_cosine, sentence_means
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.learning import auto_layer
-from dlfa_adapters.learning.auto_layer import LayerChoice
+from dlfa_adapters.learning.auto_layer import LayerChoice, first_of_each
 from dlfa_adapters.runs.lifecycle import work_folder
 from dlfa_cli.generated import _layers
 
@@ -38,6 +38,37 @@ def test_by_dev_it_is_the_layer_whose_head_is_best(task, start, tmp_path, monkey
     assert f"Layer {best} has the best source dev score" in choice["why"]
     assert choice["why"] in plan.notes
     assert [path.name for path in tmp_path.iterdir()] == ["run"]  # no states are left
+
+
+@pytest.mark.parametrize(
+    ("languages", "most", "first"),
+    [
+        (["en"] * 5, 3, [0, 1, 2]),
+        (["en"] * 5 + ["de"] * 5, 4, [0, 1, 5, 6]),
+        (["en"] * 5 + ["de"], 4, [0, 1, 2, 5]),
+        (["en", "de", "en"], 9, [0, 1, 2]),
+    ],
+)
+def test_of_several_languages_as_many_items_are_looked_at(languages, most, first):
+    assert first_of_each(languages, most) == first
+
+
+def test_several_languages_are_drawn_and_judged_as_in_the_training(start, items, tmp_path, monkeypatch):
+    """No language is left out where only some of the items are looked at."""
+    monkeypatch.setattr(auto_layer, "MOST_ITEMS", {"train": 6, "dev": 4})
+    seen, states = {}, auto_layer.with_states
+
+    def remember(model, data, *arguments, **options):
+        seen.update(data)
+        return states(model, data, *arguments, **options)
+
+    monkeypatch.setattr(auto_layer, "with_states", remember)
+    data = {"en": items["ner"], "de": items["ner"]}
+    options = {"fuse_layer": "auto", "source_weights": {"en": 3, "de": 1}, "language": None}
+    start("ner", tmp_path / "run", "features", train_data=data, dev_data=data, **options)
+    assert [each.languages for each in seen.values()] == [seen["train"].languages, ["en", "en", "de", "de"]]
+    assert sorted(seen["train"].languages) == ["de"] * 3 + ["en"] * 3
+    assert seen["train"].mixture.shares == {"en": 0.75, "de": 0.25}
 
 
 def test_where_no_layer_has_a_score_it_is_the_default(start, tmp_path, monkeypatch):
