@@ -94,8 +94,7 @@ def save_best(prepared: Prepared, result: SweepResult) -> Run:
     Raises:
         RunError: If the head's weights are gone.
     """
-    row, out, judged_in = result.best(), prepared.out / BEST, prepared.data["dev"]["language"]
-    score = round(row.dev_score, 4)
+    row, out, score = result.best(), prepared.out / BEST, round(result.best().dev_score, 4)
     remove_drafts(out)
     return write_head_run(
         out,
@@ -111,14 +110,14 @@ def save_best(prepared: Prepared, result: SweepResult) -> Run:
             "rates_tried": {str(rates): finite_or_none(dev) for rates, dev, _ in row.rates.tried},
             "fuse_layer": list(row.spec.head.layers),
             "best": f"epoch {row.epoch}",
-            "picked_on": f"{language_names(judged_in)} dev, among {len(result.rows)} heads of a sweep",
+            "picked_on": f"{language_names(result.judged_in)} dev, among {len(result.rows)} heads of a sweep",
             "dev_scores": row.dev,
         },
         data={name: prepared.data[name] for name in ("train", "dev")},
         options=prepared.options,
         metrics={
             "name": metrics_for(prepared.task)[0].main_score,
-            "dev": {judged_in: score} if isinstance(judged_in, str) else score,
+            "dev": {result.judged_in: score} if isinstance(result.judged_in, str) else score,
             "test": {language: round(score, 4) for language, score in row.scores().items()},
         },
     )

@@ -75,7 +75,7 @@ def sweep_notes(result: SweepResult, table: SweepTable) -> list[str]:
         "resamples, the same items for all heads; not over seeds",
         *_several(table),
         *([] if table.drawn is None else [table.drawn.sentence.removesuffix(".")]),
-        f"{language_names(result.sources)} dev chooses each head's epoch and the best head: {best.spec.name} "
+        f"{language_names(result.judged_in)} dev chooses each head's epoch and the best head: {best.spec.name} "
         f"(seed {best.spec.seed}, epoch {best.epoch}, dev {best.dev_score:.2f}); target languages choose nothing",
     ]
     tried = next((line.rates.tried for line in table.lines if line.rates.tried), ())

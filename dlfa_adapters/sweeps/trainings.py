@@ -111,6 +111,11 @@ class SweepResult:
         """The languages scored, in the order of the data."""
         return list(self.rows[0].languages)
 
+    @property
+    def judged_in(self) -> Any:
+        """The language of the dev data, or a list of several; where the file does not say it, those trained on."""
+        return self.about.get("data", {}).get("dev", {}).get("language", self.sources)
+
     def variants(self) -> dict[str, list[SweepRow]]:
         """Rows that differ in the seed alone, by name, in the order of the table."""
         by_name: dict[str, list[SweepRow]] = {}

@@ -13,6 +13,7 @@ from dlfa_adapters.sweeps import run_sweep
 from dlfa_adapters.sweeps.finetuned import finetuned_sweep
 from dlfa_adapters.sweeps.finetuned.ranks import without_launcher
 from dlfa_adapters.sweeps.prepare import Request, prepare_sweep
+from dlfa_adapters.sweeps.show import sweep_notes
 from dlfa_adapters.tuning import get_tuning
 
 TRAIN = {"en": NER[:4], "de": [*NER, *UNSEEN]}
@@ -75,6 +76,17 @@ def test_languages_are_drawn_as_asked(tuning, still, tmp_path, monkeypatch):
     sources = done.result.about["data"]["train"]["sources"]
     assert [(name, of["rows"], of["share"]) for name, of in sources.items()] == [("en", 4, 0.9), ("de", 12, 0.1)]
     assert done.result.about["settings"]["source_weights"] == "en=9,de=1"
+    assert any("English, de dev chooses" in note for note in sweep_notes(done.result, done.table))
+
+
+def test_dev_data_in_one_of_the_languages_are_said_to_be_that(still, tmp_path):
+    done = run_sweep(
+        "ner", train_data=TRAIN, dev_data={"en": DEV["en"]}, target_data=TARGETS, model=still, layers=[2], seeds=1,
+        out=tmp_path / "sweep", plots=False, batch_size=4, epochs=1, head_learning_rate=1e-2, max_length=32, context=8,
+    )  # fmt: skip
+    assert any(note.startswith("English dev chooses") for note in sweep_notes(done.result, done.table))
+    assert done.best.config["training"]["picked_on"] == "English dev, among 3 heads of a sweep"
+    assert done.best.config["metrics"]["dev"].keys() == {"en"}
 
 
 def test_the_language_of_a_folder_is_looked_at_before_the_encoder_is_loaded(still, tmp_path):
