@@ -288,6 +288,32 @@ def test_killed_anywhere_it_goes_on_by_the_name_of_the_run(moment, both, tmp_pat
         resume_adapted(out)
 
 
+def test_a_training_with_several_sources_and_tasks_goes_on_too(both, data, tmp_path):
+    """Places and ranges among its options are written down as text and numbers."""
+    panx = data / "panx"
+    (tmp_path / "pos-en.tsv").write_text("anna\tPROPN\nmet\tVERB\n\n" * 20, "utf-8")
+    options = {
+        "adapt": {"en": panx / "train-en.tsv", "de": panx / "train-de.tsv"}, "source_weights": {"en": 1, "de": 2},
+        "train_data": {"en": panx / "train-en.tsv", "de": panx / "train-de.tsv"}, "dev_data": panx / "dev-en.tsv",
+        "aux": {"pos": tmp_path / "pos-en.tsv"}, "tuning": "lora", "leave_out": range(1, 2), "fuse_layer": 2,
+    }  # fmt: skip
+    steps, seen = [], []
+    through = both(tmp_path / "through", on_step=steps.append, **options)
+    assert steps == [1, 2, 3, 4]
+
+    def progress(stage, done, total):
+        seen.append(stage)
+        if seen.count("Training") == 3:
+            die()
+
+    killed(lambda: both(tmp_path / "run", progress=progress, **options))
+    run = resume_adapted(tmp_path / "run")
+    learnt = [{n: f for n, f in each.config["files"].items() if n.endswith(".safetensors")} for each in (run, through)]
+    assert learnt[0] == learnt[1]
+    assert run.config["training"]["aux_heads"] == {"pos": "aux/pos"}
+    assert run.config["data"]["train"]["sources"].keys() == {"en", "de"}
+
+
 # Typed
 
 

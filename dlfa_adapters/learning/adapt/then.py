@@ -1,7 +1,7 @@
 """`train_adapted`: an encoder is adapted to unlabelled text, and then learns a task. `dlfa train --adapt` does it."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -31,6 +31,8 @@ def train_adapted(
     resume: bool = False,
     on_adapt: Callable[[AdaptPlan], None] | None = None,
     on_start: Callable[[Plan], None] | None = None,
+    on_step: Callable[[int], None] | None = None,
+    on_epoch: Callable[[int], None] | None = None,
     progress: Progress | None = None,
     **arguments: Any,
 ) -> Run:
@@ -50,6 +52,8 @@ def train_adapted(
         resume: Go on where this was cut short.
         on_adapt: Called before the first step of the adaptation.
         on_start: Called before the first step of the training.
+        on_step: Called with the number of each step of the training; see `train`.
+        on_epoch: Likewise with that of each epoch.
         progress: Called after each step of both.
         **arguments: What else `train` takes.
 
@@ -72,7 +76,7 @@ def train_adapted(
     then = {
         "task": task, "adapt": source_as_text(adapt), "adapt_options": dict(adapt_options), "model": model,
         "tuning": tuning,
-        **{name: source_as_text(value) if name.endswith("_data") else value for name, value in arguments.items()},
+        **{name: (source_as_text if name.endswith("_data") else _plain)(value) for name, value in arguments.items()},
     }  # fmt: skip
     if resume and not has_plan(place):
         adapted = _done(place, then)
@@ -88,9 +92,20 @@ def train_adapted(
         out=out,
         resume="auto" if resume else False,
         on_start=on_start,
+        on_step=on_step,
+        on_epoch=on_epoch,
         progress=progress,
         **arguments,
     )
+
+
+def _plain(value: Any) -> Any:
+    """An option as it can be written down: places as text, ranges as lists."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, Path):
+        return str(value)
+    return [_plain(each) for each in value] if isinstance(value, Iterable) and not isinstance(value, str) else value
 
 
 def _done(place: Path, then: Mapping[str, Any]) -> Adapted:
