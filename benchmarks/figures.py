@@ -23,6 +23,7 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import Any
 
+import freezing_tables
 import frozen_sweep_tables
 import language_tables
 import retrieval_tables
@@ -305,6 +306,9 @@ def names() -> dict[str, Any]:
         "ner_tunings": Tunings("ner"),
         "pos_tunings": Tunings("pos"),
         "parse_tunings": Tunings("parse", "parsing.jsonl"),
+        "parse_again": Tunings("parse", "parsing-uas.jsonl"),
+        "beside_paper": freezing_tables.BesidePaper(rows),
+        "freezing": freezing_tables.Freezing(rows),
         "earlier_ner": Tunings("ner", "tunings-default-rates.jsonl"),
         "earlier_pos": Tunings("pos", "tunings-default-rates.jsonl"),
         "cosine": Cosine(),
