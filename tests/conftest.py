@@ -3,6 +3,7 @@
 import gc
 import os
 from collections import Counter
+from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -15,6 +16,7 @@ from tiny_tokenizer import character_tokenizer
 
 torch.set_num_threads(1)
 gc.disable()  # until all is imported
+_PAGE = "docs/test_code_blocks.py::test_blocks_of["
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -24,9 +26,23 @@ def pytest_xdist_make_scheduler(config, log):
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid):
-            return nodeid if "docs/test_code_blocks.py::" in nodeid else super()._split_scope(nodeid)
+            return nodeid if _PAGE in nodeid else super()._split_scope(nodeid)
 
+    config.option.loadscopereorder = False  # it begins with the files of most tests, and ends with those of longest
     return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """Workers begin with the files that need the real encoder, which take longest, and end with the shortest pages."""
+    slow = {item.path for item in items if item.get_closest_marker("offline_encoder")}
+
+    def order(item):
+        page = Path(__file__).parents[1] / item.nodeid.partition("[")[2][:-1] if _PAGE in item.nodeid else None
+        return (item.path not in slow, 0) if page is None else (2, -page.stat().st_size)
+
+    if hasattr(config, "workerinput"):
+        items.sort(key=order)
 
 
 def pytest_collection_finish():
