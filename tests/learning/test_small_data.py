@@ -126,13 +126,13 @@ def test_epochs_that_are_given_are_kept(start, tmp_path):
 def test_a_resumed_small_training_is_the_same(tuning, start, tmp_path, tiny_folder, logits):
     lines = ["Anna\tB-PER", "met\tO", "Bob\tB-PER", "", "in\tO", "Rome\tB-LOC", ""] * 4
     (tmp_path / "en.tsv").write_text("\n".join(lines) + "\n", "utf-8")
-    options = {"train_data": str(tmp_path / "en.tsv"), "dev_data": str(tmp_path / "en.tsv"), **SMALL, "min_steps": 120}
+    options = {"train_data": str(tmp_path / "en.tsv"), "dev_data": str(tmp_path / "en.tsv"), **SMALL, "min_steps": 60}
     through, _ = start("ner", tmp_path / "through", tuning, **options)
     done = []
 
     def kill(stage, count, total):
         done.append(count if stage == "Training" else 0)
-        if sum(done) >= 50:
+        if sum(done) >= 35:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -1,5 +1,6 @@
 """One loaded model for many threads, as in a server: every answer is the one that comes without threads."""
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -8,12 +9,21 @@ from transformers import pipeline
 from dlfa_adapters.learning import train
 from dlfa_adapters.predict.load import load_run
 
-THREADS, CALLS = 8, 60
+THREADS, CALLS = 8, 12
 TAGGED = [(["Anna", "met", "Bob", "in", "Rome"], ["B-PER", "O", "B-PER", "O", "B-LOC"]), (["far"], ["O"])] * 2
 PAIRS = [("Anna met Bob", "far", "neutral"), ("in Rome", "New York is far", "entailment")] * 2
 DATA = {"ner": TAGGED, "xnli": PAIRS}
 SENTENCES = [["Anna", "met", "Bob"], [], ["New", "York"] * 30, ["", "\u200b", "</s>"], ["Rome"]]
 TEXTS = ["Anna met Bob", "", "far " * 60, "in [SEP] Rome"]
+
+
+@pytest.fixture(autouse=True)
+def _often_another_thread():
+    """After 10 microseconds instead of 5 milliseconds, so that few calls find what many would."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
 
 
 @pytest.fixture(scope="module", params=["ner full", "ner lora", "xnli full", "xnli lora"])
