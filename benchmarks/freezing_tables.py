@@ -69,9 +69,9 @@ class Freezing:
         ]
         return max(means) - min(means)
 
-    def best(self, task: str) -> str:
-        """The way with the highest mean over targets."""
-        return max(self.gains(task), key=lambda each: each.mean).name
+    def memory(self, task: str, way: str) -> float:
+        """Peak memory of the first seed, in MB."""
+        return float(next(row["peak_memory_mb"] for row in self.rows(task) if way_of(row) == way))
 
     def r(self, task: str, way: str) -> float:
         """Pearson's r over targets of gain and score with all learning."""
