@@ -137,6 +137,5 @@ class BesidePaper:
 
 
 if __name__ == "__main__":
-    from figures import rows
-
-    Freezing(rows).plot(Path(sys.argv[1]))
+    raw = Path(__file__).parents[1] / "docs" / "results" / "raw"
+    Freezing(lambda name: tunings.read_rows(raw / name)).plot(Path(sys.argv[1]))

@@ -14,8 +14,8 @@ from dlfa_adapters.data.readers.conllu import (
 )
 from dlfa_adapters.data.words import split_words, word_offsets
 from dlfa_adapters.kinds.parsing.drawing import tree_svg
-from dlfa_adapters.kinds.parsing.kind import TaggedWords
 from dlfa_adapters.kinds.parsing.tree import Arc
+from dlfa_adapters.kinds.parsing.upos import TaggedWords
 from dlfa_adapters.kinds.shown import ShownLine, direction, join_words
 
 _GOLD_HEAD, _GOLD_DEPREL, _READ_UPOS = "GoldHead", "GoldDeprel", "ReadUPOS"

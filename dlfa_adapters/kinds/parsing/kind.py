@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters.data.readers.base import Notes
 from dlfa_adapters.data.readers.conllu import Tree
@@ -15,6 +15,7 @@ from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.kinds.of_words import KindOfWords
 from dlfa_adapters.kinds.parsing.head import ROOT, HeadOfParsing
 from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype
+from dlfa_adapters.kinds.parsing.upos import TaggedWords, with_parts_of_speech
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tasks.task import check_labels
 
@@ -29,18 +30,6 @@ MOST_PIECES = 512
 
 MOST_DRAWN = 30
 """Words of a tree that a page can show without being scrolled much."""
-
-
-class TaggedWords(NamedTuple):
-    """The words of a sentence, with a part of speech for each.
-
-    Attributes:
-        words: The words.
-        upos: As many universal parts of speech; `_` or "" where there is none.
-    """
-
-    words: tuple[str, ...]
-    upos: tuple[str, ...]
 
 
 class Parsing(HeadOfParsing, KindOfWords):
@@ -120,8 +109,6 @@ class Parsing(HeadOfParsing, KindOfWords):
 
     def completed(self, inputs: Sequence[Any], options: Mapping[str, Any]) -> list[Any]:
         """See `upos.with_parts_of_speech`."""
-        from dlfa_adapters.kinds.parsing.upos import with_parts_of_speech
-
         return with_parts_of_speech(inputs, options.get("upos"))
 
     def longest(self, max_length: int, limit: int) -> int:

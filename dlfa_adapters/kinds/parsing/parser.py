@@ -10,9 +10,8 @@ from dlfa_adapters.data.batching import Pooling, check_pooling
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.kinds.encoded import Predictor
 from dlfa_adapters.kinds.parsing.encode import Trees
-from dlfa_adapters.kinds.parsing.kind import TaggedWords
 from dlfa_adapters.kinds.parsing.tree import Arc
-from dlfa_adapters.kinds.parsing.upos import check_tagger, with_parts_of_speech
+from dlfa_adapters.kinds.parsing.upos import TaggedWords, check_tagger, with_parts_of_speech
 
 
 class Parser(Predictor):

@@ -1,11 +1,22 @@
 """Parts of speech that a parser reads: those of its data, or as a tagger says them."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dlfa_adapters.ground.errors import ConfigError, DataError
-from dlfa_adapters.kinds.parsing.kind import TaggedWords
 from dlfa_adapters.tasks import POS
+
+
+class TaggedWords(NamedTuple):
+    """The words of a sentence, with a part of speech for each.
+
+    Attributes:
+        words: The words.
+        upos: As many universal parts of speech; `_` or "" where there is none.
+    """
+
+    words: tuple[str, ...]
+    upos: tuple[str, ...]
 
 
 def with_parts_of_speech(sentences: Sequence[TaggedWords], source: Any) -> list[TaggedWords]:

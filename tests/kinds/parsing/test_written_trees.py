@@ -8,8 +8,8 @@ import pytest
 
 from dlfa_adapters.data.readers import with_arcs, write_conllu
 from dlfa_adapters.kinds.parsing.files import read_trees, trees_from, write_trees
-from dlfa_adapters.kinds.parsing.kind import TaggedWords
 from dlfa_adapters.kinds.parsing.tree import Arc
+from dlfa_adapters.kinds.parsing.upos import TaggedWords
 
 udtools = pytest.importorskip("udtools")  # of the extra `test`
 
