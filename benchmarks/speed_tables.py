@@ -162,6 +162,20 @@ def starting() -> list[str]:
     return table(["command", "CPU, s", "CPU against the first"], rows).splitlines()
 
 
+def head_probes() -> list[str]:
+    """Probes of all attention heads side by side, and one after another; the ratio of each round."""
+    found = result("head-probing-gpu")
+    seconds = found["seconds"]
+    heads, values, sentences, once, *times, _, apart = found["rows"][0]
+    ours, theirs = (seconds[side] for side in ("side by side", "one after another"))
+    scale = float(times[1]) / min(theirs)
+    ratios = sorted(scale * b / a for a, b in zip(ours, theirs, strict=True))
+    header = [name for name in found["header"] if name != "times faster"]
+    header.insert(-1, "times faster, each round")
+    faster = ", ".join(f"{ratio:.0f}" for ratio in ratios)
+    return table(header, [[heads, values, f"{sentences:,}", once, *times, faster, apart]]).splitlines()
+
+
 def neighbours() -> list[str]:
     """Ranks among neighbours in blocks, and from the whole matrix."""
     found = result("retrieval-cpu")
