@@ -26,6 +26,7 @@ from typing import Any
 import freezing_tables
 import frozen_sweep_tables
 import language_tables
+import pretraining_tables
 import retrieval_tables
 import shift_tables
 import small_data
@@ -318,6 +319,10 @@ def names() -> dict[str, Any]:
         "centred": retrieval_tables.Centred("centred-cosine.jsonl", rows),
         "shift_ner": shift_tables.Shift("ner", lambda: rows("language-shift.jsonl")),
         "shift_pos": shift_tables.Shift("pos", lambda: rows("language-shift.jsonl")),
+        "shift_xnli": shift_tables.Shift("xnli", lambda: rows("language-shift.jsonl")),
+        "freezing_xnli": Tunings("xnli", "freezing.jsonl"),
+        "pretraining": pretraining_tables.Pretraining(rows),
+        "translation": pretraining_tables.Translation(rows),
         "language_id": language_tables.LanguageId(rows),
         "overlap": language_tables.Overlap(rows),
         "speed": speed_tables,

@@ -318,30 +318,41 @@ def losses(study: Study) -> list[str]:
 
 def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """MRR by layer, MRR by dictionary, and a panel for each task and tuning with the scores by language."""
+    import matplotlib
     from matplotlib.figure import Figure
 
     study = Study(rows)
     ways = list(dict.fromkeys(way for name in study.encoders for way in study.ways(name)))
-    figure = Figure(figsize=(4.5 * (2 + len(ways)), 4), layout="constrained")
-    by_layer, by_dictionary, *panels = figure.subplots(1, 2 + len(ways))
-    for number, (kind, size, window) in enumerate(study.kinds()):
-        name, label = study.of(kind, size, window)[0], f"{kind} {window}, {size}"
-        style = {"color": f"C{number}", "label": label}
+    across = (3 + len(ways)) // 2
+    figure = Figure(figsize=(3.6 * across, 6.4), layout="constrained")
+    axes = list(figure.subplots(2, across).flat)
+    by_layer, by_dictionary, *panels = axes[: 2 + len(ways)]
+    for unused in axes[2 + len(ways) :]:
+        unused.set_axis_off()
+    for kind, size, window in study.kinds():
+        name = study.of(kind, size, window)[0]
+        label = f"{kind}, {size}" if kind == "word2vec" else f"{kind} {window}, {size}"
+        color = {"word2vec": "gray"}.get(kind, "C0" if window == WINDOWS[0] else "C1")
+        style = {"color": color, "label": label, "ls": "-" if size == list(SIZES)[-1] else ":"}
         if study.words:
             means = [fmean(study.mrr(name, x, state) for x in study.words) for state in study.states(name)]
-            by_layer.plot(means, ".-", **style) if len(means) > 1 else by_layer.axhline(means[0], ls="--", **style)
+            if len(means) > 1:
+                by_layer.plot(means, marker=".", **style)
+            else:
+                by_layer.axhline(means[0], **style)
             best = study.best(name)
-            by_dictionary.plot(list(study.words), [study.mrr(name, x, best) for x in study.words], ".-", **style)
-        for axes, way in zip(panels, ways, strict=True):
+            by_dictionary.plot(list(study.words), [study.mrr(name, x, best) for x in study.words], marker=".", **style)
+        for panel, way in zip(panels, ways, strict=True):
+            panel.set_title(", ".join(way), fontsize=9)
+            panel.set(ylabel="F1, %" if way[0] == "ner" else "accuracy, %; a third is chance")
             if way in study.ways(name):
                 scores = study.score(name, *way)
-                axes.plot(list(scores), list(scores.values()), ".-", **style)
-                axes.set_title(", ".join(way), fontsize=9)
+                panel.plot(list(scores), list(scores.values()), marker=".", **style)
     by_layer.set(xlabel="layer", ylabel="MRR, %, mean over dictionaries")
-    by_dictionary.set(ylabel="MRR, %")
-    for axes in (by_layer, by_dictionary, *panels):
-        axes.legend(fontsize=6)
-    figure.savefig(path)
+    by_dictionary.set(ylabel="MRR, %, best layer")
+    by_layer.legend(fontsize=7)
+    with matplotlib.rc_context({"svg.hashsalt": "pretraining"}):
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def main() -> None:

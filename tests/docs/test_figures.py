@@ -19,6 +19,8 @@ def figures(monkeypatch):
         "frozen_sweep_tables",
         "language_tables",
         "measuring",
+        "pretraining_study",
+        "pretraining_tables",
         "retrieval_tables",
         "shift_tables",
         "small_data",
