@@ -25,6 +25,8 @@ from typing import Any
 
 import freezing_tables
 import frozen_sweep_tables
+import knowledge_analysis_tables
+import knowledge_tables
 import language_tables
 import pretraining_tables
 import retrieval_tables
@@ -326,6 +328,10 @@ def names() -> dict[str, Any]:
         "language_id": language_tables.LanguageId(rows),
         "overlap": language_tables.Overlap(rows),
         "speed": speed_tables,
+        "knowledge": knowledge_tables.Knowledge(rows("knowledge.jsonl")),
+        "knowledge_scores": knowledge_tables.Knowledge(rows("knowledge.jsonl"), "scores"),
+        "pawsx_long": knowledge_tables.Knowledge(rows("knowledge-pawsx-long.jsonl")),
+        "known": knowledge_analysis_tables.Analyses(lambda: rows("knowledge-analyses.json")),
     }
 
 

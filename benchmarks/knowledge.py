@@ -2,7 +2,8 @@
 
     python benchmarks/knowledge.py --data DATA --work WORK --out knowledge.jsonl --at-once 12   # minutes on one GPU
     python benchmarks/knowledge.py --analyses --work WORK --out knowledge.jsonl  # of the runs that are kept
-    python benchmarks/knowledge.py --table knowledge.jsonl
+    python benchmarks/knowledge_analyses.py WORK/analyses --out knowledge-analyses.json  # put together
+    python benchmarks/knowledge.py --table knowledge.jsonl --plot knowledge.svg
 
 Tables 2 and 6 of XMULTI ("Enhancing Cross-Lingual Training with Knowledge Learned from Multi-Lingual Training") with
 the whole encoder learning and the last layer as input of the classifier: `cross` learns from English, `multi` from all
@@ -33,7 +34,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from knowledge_tables import best_of, group_of, markdown, read_rows, seed_of
+from knowledge_tables import best_of, draw, group_of, markdown, read_rows, seed_of
 from measuring import machine
 
 LANGUAGES = ("en", "de", "es", "fr")
@@ -325,6 +326,7 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=1, help="processes at a time")
     parser.add_argument("--analyses", action="store_true", help="of what was trained")
     parser.add_argument("--table", type=Path, help="print the tables of this file, and do nothing else")
+    parser.add_argument("--plot", type=Path, help="draw what --table prints")
     parser.add_argument("--cell", type=json.loads, help=argparse.SUPPRESS)
     args = parser.parse_args()
     argv = sys.argv[1:]
@@ -341,7 +343,10 @@ def main() -> None:
             write_data(args.data, args.work)
             Cells(args, argv).run()
             print(f"\n{', '.join(f'{name} {value}' for name, value in machine().items())}\n")
-        print(markdown(read_rows(args.table or args.out)))
+        rows = read_rows(args.table or args.out)
+        print(markdown(rows))
+        if args.plot:
+            draw(rows, args.plot)
 
 
 if __name__ == "__main__":

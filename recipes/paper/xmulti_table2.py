@@ -12,7 +12,8 @@ number of steps, which is that of five epochs of English; languages are drawn by
 languages of the labels. The task `sentiment`, XLM-T with three classes, is one more.
 Data: training, dev and test files in the four languages, in a folder as panx, udpos, pawsx, marc, xlmt.
 Time and memory: two trainings a task and seed, each as long as one of `dlfa train`; not measured here for multilingual
-BERT. A training that was cut short goes on when the recipe is called again.
+BERT. A training that was cut short goes on when the recipe is called again. In small, with another encoder:
+docs/results/knowledge.md.
 """
 
 import argparse

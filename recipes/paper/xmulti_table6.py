@@ -14,7 +14,7 @@ the reason of its loss on PAWS-X. The epoch is chosen on English dev data.
 Data: training, dev and test files in the four languages, in a folder as panx, udpos, pawsx, marc, xlmt. A language
 without training text is an error of +DA; `--adapt-languages` names others, `--adapt-split` another split.
 Time and memory: four trainings a task and seed (two for POS) and an adaptation a task; not measured here. A training
-that was cut short goes on when the recipe is called again.
+that was cut short goes on when the recipe is called again. In small, with another encoder: docs/results/knowledge.md.
 """
 
 import argparse

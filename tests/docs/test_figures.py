@@ -17,6 +17,8 @@ def figures(monkeypatch):
     for name in (
         "figures",
         "frozen_sweep_tables",
+        "knowledge_analysis_tables",
+        "knowledge_tables",
         "language_tables",
         "measuring",
         "pretraining_study",
