@@ -30,7 +30,9 @@ def shares_by_temperature(counts: Mapping[str, int], temperature: float = 1.0) -
 
 def shares_by_weight(weights: Mapping[str, float]) -> dict[str, float]:
     """How often each source is drawn: its weight as a share of all."""
-    return {name: weight / sum(weights.values()) for name, weight in weights.items()}
+    most = max(weights.values())
+    total = sum(weight / most for weight in weights.values())
+    return {name: weight / most / total for name, weight in weights.items()}
 
 
 @dataclass(frozen=True)

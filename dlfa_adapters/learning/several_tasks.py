@@ -24,6 +24,8 @@ from dlfa_adapters.learning.sources import mixed
 HEAD = "head"
 """What a model of adapters calls the head that shall read a batch."""
 
+_RAREST = 1e-4  # of the steps are the main task's, where a temperature below 1 makes them rarer than its rows are
+
 
 class TaskRow(NamedTuple):
     """A row with the name of its task, which is that of the head."""
@@ -51,6 +53,9 @@ class SeveralTasks:
     Attributes:
         rows: Those of all tasks.
         mixture: Which rows an epoch has.
+
+    Raises:
+        ConfigError: If the temperature leaves next to no steps to the main task.
     """
 
     def __init__(
@@ -66,6 +71,11 @@ class SeveralTasks:
             if examples.mixture is not None:  # with random numbers of its own
                 within[name] = replace(examples.mixture, seed=(len(numbers) << 32) + seed)
         shares = shares_by_temperature({name: len(rows) for name, rows in numbers.items()}, temperature)
+        if temperature < 1 and shares[main.task.name] < _RAREST:
+            raise ConfigError(
+                f"--aux-temperature {temperature:g} draws {main.task.name} in less than one step of "
+                f"{1 / _RAREST:,.0f}, so that an epoch has no end; type --aux-temperature 1 or more."
+            )
         of_main = -(-main.epoch_rows // batch_size)
         steps = round(of_main / shares[main.task.name])
         self.mixture = Mixture(numbers, shares, steps * batch_size, seed, together=batch_size, within=within)

@@ -30,6 +30,7 @@ def of_source(drawn, mixed):
     ("shares", "by_hand"),
     [
         (shares_by_weight({"en": 3, "de": 1, "sw": 1}), [0.6, 0.2, 0.2]),
+        (shares_by_weight({"en": 1.5e308, "de": 1.0, "sw": 0.5e308}), [0.75, 0.0, 0.25]),
         (shares_by_temperature(SIZES), [1000 / 1307, 300 / 1307, 7 / 1307]),
         (shares_by_temperature({"en": 10000, "de": 100}, 2.0), [100 / 110, 10 / 110]),  # square roots
         (shares_by_temperature(SIZES, 1e9), [1 / 3] * 3),

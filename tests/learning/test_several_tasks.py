@@ -115,6 +115,16 @@ def test_tasks_are_drawn_as_asked_a_step_at_a_time(temperature, shares):
     assert chisquare(counts, [sum(counts) * share for share in shares]).pvalue > 0.01
 
 
+@pytest.mark.parametrize("temperature", [1e-3, 0.25])
+def test_a_temperature_that_leaves_the_main_task_no_steps_is_refused(temperature):
+    tasks = {"main": examples("ner", 6), "aux": {"xnli": examples("xnli", 174)}}
+    with pytest.raises(
+        ConfigError, match=f"--aux-temperature {temperature:g} draws ner in less than one step of 10,000"
+    ):
+        SeveralTasks(**tasks, batch_size=8, temperature=temperature, seed=0)
+    assert SeveralTasks(**tasks, batch_size=8, temperature=1.0, seed=0).epoch_rows == 8 * 30
+
+
 def test_a_task_in_several_languages_is_drawn_as_asked_within_its_steps():
     """English and German names at 3 to 1, beside parts of speech; and which language comes says nothing of the task."""
     languages = {"en": range(120), "de": range(120, 200)}
