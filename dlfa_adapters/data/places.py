@@ -97,12 +97,24 @@ def check_there(path: str | Path) -> None:
         raise DataError(f"{path}: expected a file or a folder, but there is none of this name")
 
 
+_NO_ENCODERS = (
+    ("run.json", "a run", "what it was trained on, or the folder `encoder` in it if there is one"),
+    ("language.json", "a language adapter", "the encoder that it was trained on"),
+)
+"""Folders that are taken for encoders, by a file in them, and what to name instead."""
+
+
 def check_encoder_name(name: str) -> None:
-    """Refuse an encoder that is named by a path where nothing is; a name on the hub is only known when it answers.
+    """Refuse an encoder that is named by a path where nothing is, or a run or a language adapter.
+
+    A name on the hub is only known when it answers.
 
     Raises:
         ConfigError: If so.
     """
+    for record, what, instead in _NO_ENCODERS:
+        if (Path(name) / record).is_file():
+            raise ConfigError(f"{name!r} is {what} and no encoder; name {instead}.")
     is_path = name.startswith(("/", ".", "~")) or name.count("/") > 1 or "\\" in name or not name
     if is_path and not (name and Path(name).exists()):
         raise ConfigError(

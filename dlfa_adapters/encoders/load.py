@@ -1,5 +1,6 @@
 """Loading an encoder by name, as a model of adapters that heads can be added to."""
 
+import re
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -98,6 +99,12 @@ def told_if_not_loaded(name: str, local: bool) -> Iterator[None]:
         if not is_a_librarys(error):
             raise
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if family := re.search(r"Unrecognized configuration class .*\.(\w+)Config'> for .* AutoAdapterModel", first):
+            raise ConfigError(
+                f"The encoder {name!r} is of the family {family[1]}, for which adapters has no class; give one of "
+                "BERT's, XLM-RoBERTa's, DistilBERT's or DeBERTa's, or use this one as a plain model in Python, e.g. "
+                "with DLFAForTokenClassification.from_encoder."
+            ) from error
         if local:
             first = f"it is no folder and not in the cache, and {no_answer()}"
         first = textwrap.shorten(first, 200, placeholder=" …")
@@ -108,11 +115,17 @@ def told_if_not_loaded(name: str, local: bool) -> Iterator[None]:
 
 
 def load_tokenizer(name: str = OFFLINE) -> Any:
-    """The tokenizer of an encoder alone; see `load_encoder`, which says more where there is none."""
+    """The tokenizer of an encoder alone.
+
+    Raises:
+        ConfigError: See `load_encoder`.
+    """
     if name == OFFLINE:
         return load_found_tokenizer(find_offline_encoder())
-    # fix_mistral_regex: Transformers takes every tokenizer in a folder for Mistral's, and would warn of a mistake
-    return AutoTokenizer.from_pretrained(name, local_files_only=only_cached(name), fix_mistral_regex=False)
+    local = only_cached(name)
+    with told_if_not_loaded(name, local):
+        # fix_mistral_regex: Transformers takes every tokenizer in a folder for Mistral's, and would warn of a mistake
+        return AutoTokenizer.from_pretrained(name, local_files_only=local, fix_mistral_regex=False)
 
 
 class FirstTokenPooler(nn.Module):

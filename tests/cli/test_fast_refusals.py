@@ -283,6 +283,13 @@ def test_words_of_modules_that_keep_no_list(name):
         DLFA(8, **{name: "x"})
 
 
+@pytest.mark.parametrize(("record", "what"), [("run.json", "a run"), ("language.json", "a language adapter")])
+def test_a_folder_that_is_no_encoder(record, what, tmp_path):
+    (tmp_path / record).write_text("{}", "utf-8")
+    with pytest.raises(ConfigError, match=f"is {what} and no encoder; name "):
+        check_encoder_name(str(tmp_path))
+
+
 def test_names_on_the_hub_are_no_paths():
     for name in ("bert-base-multilingual-cased", "FacebookAI/xlm-roberta-base", "offline"):
         check_encoder_name(name)
