@@ -4,6 +4,7 @@
 offline encoder, with a language adapter and the decoder beside it.
 """
 
+import inspect
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,8 @@ def load_masked_lm(name: str, language_adapter: str | Path | None = None) -> Enc
         with told_if_not_loaded(name, local):
             tokenizer = load_tokenizer(name)
             model, info = AutoModelForMaskedLM.from_pretrained(name, local_files_only=local, output_loading_info=True)
+            taken = inspect.signature(model.forward).parameters  # some tokenizers give segments to models without
+            tokenizer.model_input_names = [each for each in tokenizer.model_input_names if each in taken]
         missing = [key for key in info["missing_keys"] if not key.startswith(f"{model.base_model_prefix}.")]
     if missing:
         raise ConfigError(

@@ -5,6 +5,8 @@ import torch
 import transformers
 from tiny_masked import save_masked_encoder
 
+from dlfa_adapters.analysis.translation.measure import write_pieces
+from dlfa_adapters.data.pairs import encode_texts
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.heads.decoder import load_masked_lm, pretrained_decoder, read_decoder
@@ -117,6 +119,17 @@ def test_a_masked_language_model_is_loaded_as_it_is(name, tiny_config, trained, 
     torch.testing.assert_close(loaded.model(**batch).logits, theirs(**batch).logits)
     assert loaded.tokenizer.mask_token == "[MASK]"
     assert not loaded.model.training
+
+
+def test_segments_go_to_no_model_that_takes_none(tiny_config, trained, tmp_path):
+    from transformers import AutoTokenizer
+
+    MASKED_LM["distilbert"](tiny_config("distilbert")).save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(trained[0]).save_pretrained(tmp_path)
+    loaded = load_masked_lm(str(tmp_path))
+    rows, _ = encode_texts(loaded.tokenizer, ["ab cd"], max_length=16)
+    assert [row.token_type_ids for row in rows] == [None]
+    assert [len(row) for row in write_pieces(loaded, rows)] == [len(rows[0].input_ids)]
 
 
 def test_what_has_no_decoder_is_refused(trained, tiny_folder, tmp_path):
