@@ -99,7 +99,8 @@ def _of_sweep(file: Path, name: str) -> Scores:
 
 def _of_json(path: Path) -> Scores:
     try:
-        told = json.loads("\n".join(read_lines(path, Notes(path))))
+        lines = "\n".join(read_lines(path, Notes(path)))
+        told = json.loads(lines, object_pairs_hook=lambda pairs: _each_once(pairs, path))
     except ValueError as error:
         raise DataError(f"{path}: expected JSON, but it is none: {error}") from None
     if isinstance(told, dict) and "source_languages" in told:
@@ -120,17 +121,26 @@ def _of_table(path: Path) -> Scores:
     names = [name.strip() for name in header]
     if _LANGUAGE not in names or len(names) < 2:
         raise DataError(f"{path}: expected a header row with {_LANGUAGE!r} and a name for each column of scores")
+    _each_once([(name, None) for name in names], path)
     for number, row in enumerate(rows, 2):
         if row and len(row) != len(names):
             raise DataError(f"{path}, line {number}: expected {len(names)} columns, but got {len(row)}")
     at = names.index(_LANGUAGE)
-    return {
-        name: _by_main_code(
-            _numbers({row[at].strip(): row[column] for row in rows if row and row[column].strip()}, path), path
-        )
-        for column, name in enumerate(names)
-        if column != at
-    }
+    scores = {}
+    for column, name in enumerate(names):
+        if column != at:
+            told = [(row[at].strip(), row[column]) for row in rows if row and row[column].strip()]
+            scores[name] = _by_main_code(_numbers(_each_once(told, path), path), path)
+    return scores
+
+
+def _each_once(pairs: Iterable[tuple[str, Any]], path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise DataError(f"{path}: expected each language and each column once, but {name} is there twice")
+        found[name] = value
+    return found
 
 
 def _numbers(scores: Any, path: Path) -> dict[str, float]:

@@ -41,7 +41,7 @@ def pseudo_perplexity_notes(found: Sequence[PseudoPerplexity]) -> list[str]:
             "pieces are easier ones."
         )
     if len(languages) > 1:
-        sentences.append("Nor are those of two languages, whose pieces are of different length.")
+        sentences.append("Figures of two languages are not comparable, since their pieces are of different length.")
     if cut := [f"{each.cut} in {each.language} ({each.model})" for each in found if each.cut]:
         sentences.append(f"Longer than a row, and read in a window around each piece: {', '.join(cut)}.")
     if empty := [f"{each.empty} in {each.language} ({each.model})" for each in found if each.empty]:
