@@ -99,6 +99,7 @@ def means(
             found = measure_run_means(read, texts, adapters, **options)
         else:
             found = measure_encoder_means(load_encoder(model or "offline"), texts, **options)
+    twice = [] if before is None else [language for language in found.tensors if language in before.tensors]
     found = found if before is None else before.with_languages(found)
     found.save(out)
     if plot is not None:
@@ -107,7 +108,8 @@ def means(
         typer.echo(json.dumps({"file": str(out), **found.record.as_dict()}, ensure_ascii=False, indent=1))
     else:
         show_tables(means_tables(found), means_notes(found))
-    print_lines(screen, [f"Saved in {out}"])
+    replaced = [f"Replaced: the earlier mean of {', '.join(twice)}."] if twice else []
+    print_lines(screen, [*replaced, f"Saved in {out}"])
 
 
 def _check_text(text: list[str], data: str | None, split: str, reading: dict[str, Any]) -> dict[str, list[str]]:

@@ -218,6 +218,9 @@ def test_the_command_writes_a_file_and_adds_to_it(dlfa, tiny_folder, tmp_path):
     assert added.exit_code == 0, added.output
     assert list(json.loads(added.stdout)["languages"]) == ["en", "de", "sw"]
     assert torch.equal(LanguageMeans.read("means.safetensors").of("en"), read.of("en"))
+    assert "Replaced" not in added.stderr
+    anew = dlfa("--model", tiny_folder, "--text", "sw=de.txt", "--text", "fr=de.txt", "--add")
+    assert "Replaced: the earlier mean of sw." in anew.stderr
     other = dlfa("--model", tiny_folder, "--text", "sw=sw.txt", "--add", "--by", "words")
     assert "write them to another file" in str(other.exception)
 
