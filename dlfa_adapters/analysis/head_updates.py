@@ -166,6 +166,11 @@ def compare_updates(found: Sequence[HeadUpdates]) -> list[UpdatesCompared]:
     return compared
 
 
+def not_compared(found: Sequence[HeadUpdates]) -> list[tuple[str, str]]:
+    """The names of every two models that `compare_updates` leaves out: their layers or heads are other ones."""
+    return [(a.name, b.name) for a, b in combinations(found, 2) if a.values.shape != b.values.shape]
+
+
 def _weights_of(model: Run | str) -> Tensor:
     """The weights of a trained model."""
     if not isinstance(model, Run):

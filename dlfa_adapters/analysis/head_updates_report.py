@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dlfa_adapters.analysis.head_updates import HeadUpdates, UpdatesCompared
+from dlfa_adapters.analysis.head_updates import HeadUpdates, UpdatesCompared, not_compared
 from dlfa_adapters.analysis.head_updates_options import NORMALISERS, HeadUpdatesOptions
 from dlfa_adapters.analysis.maps import draw_heads, head_rows
 from dlfa_adapters.ground.plots import plotted
@@ -40,7 +40,9 @@ def updates_tables(
     return [*shown, TextTable(["", "heads", "rho", "p", "largest mean difference"], rows, "Do the same heads move?")]
 
 
-def updates_notes(compared: Sequence[UpdatesCompared], options: HeadUpdatesOptions) -> list[str]:
+def updates_notes(
+    found: Sequence[HeadUpdates], compared: Sequence[UpdatesCompared], options: HeadUpdatesOptions
+) -> list[str]:
     """What a reader of the tables has to know."""
     notes = [
         f"Update: mean absolute change of the {', '.join(options.weights)} weights of a head, "
@@ -51,6 +53,9 @@ def updates_notes(compared: Sequence[UpdatesCompared], options: HeadUpdatesOptio
             "rho: Spearman's, over heads; p: two-sided, as if heads were independent of each other, which those of a "
             "layer are not."
         )
+    if apart := not_compared(found):
+        pairs = ", ".join(f"{a} and {b}" for a, b in apart)
+        notes.append(f"Not compared, since they have other numbers of layers or heads: {pairs}.")
     return notes
 
 

@@ -53,7 +53,7 @@ def head_updates(
         check_encoder_name(before)
     read = runs_or_encoders(models, alone=before is not None)
     with loading() as screen:
-        from dlfa_adapters.analysis.head_updates import compare_updates, measure_head_updates
+        from dlfa_adapters.analysis.head_updates import compare_updates, measure_head_updates, not_compared
         from dlfa_adapters.analysis.head_updates_report import plot_updates, updates_notes, updates_tables
 
     with progress_bars(screen) as progress:
@@ -67,7 +67,8 @@ def head_updates(
             "normalise": options.normalise,
             "models": [each.to_dict() for each in found],
             "compared": [each.to_dict() for each in compared],
+            "not_compared": not_compared(found),
         }
         show_json(record)
     else:
-        show_tables(updates_tables(found, compared, options), updates_notes(compared, options))
+        show_tables(updates_tables(found, compared, options), updates_notes(found, compared, options))

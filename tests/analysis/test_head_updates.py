@@ -173,7 +173,8 @@ def test_models_are_compared_pair_by_pair():
     table = updates_tables([a, b], pairs[:1], HeadUpdatesOptions())
     assert table[0].rows == [["1", "0.15", "0.10", "0.20"], ["2", "0.65", "0.30", "1.00"]]
     assert table[-1].rows == [["b − a", "4", "+0.800", "0.2", "+0.15 in layer 2"]]
-    assert len(updates_notes([], NONE)) == 1
+    assert len(updates_notes([a], [], NONE)) == 1
+    assert updates_notes([a, b, other], pairs[:1], NONE)[-1].endswith("layers or heads: a and other, b and other.")
 
 
 def test_the_command_prints_draws_and_gives_json(runs, tmp_path):
