@@ -67,6 +67,9 @@ def head_probing(
 
     if not runs and model is None:
         raise ConfigError("Name what is to be looked at: run folders, or an encoder with --model offline.")
+    if data is None and (languages is not None or by_language):
+        option = "--languages" if languages is not None else "--by-language"
+        raise ConfigError(f"{option} is for test data; name some with --data, or leave it out.")
     given = rates(lr, "--lr")
     options = ProbeOptions(
         learning_rates=(given,) if isinstance(given, float) else given or (), epochs=epochs, seed=seed, score=score

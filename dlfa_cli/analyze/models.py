@@ -1,5 +1,6 @@
 """What is looked at: run folders, and an encoder; checked before anything is loaded."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ def read_models(runs: Sequence[Path] | None, model: str | None, plot: Path | Non
     from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import read_run
 
+    _check_named_once([str(run) for run in runs or ()])
     read = [read_run(run) for run in runs or ()]
     if plot is not None:
         check_plot(plot)
@@ -44,6 +46,7 @@ def runs_or_encoders(names: Sequence[str], *, alone: bool, named: str = "--befor
     from dlfa_adapters.predict.load import task_of
     from dlfa_adapters.runs import RUN_RECORD, read_run
 
+    _check_named_once(names)
     read: list[Run | str] = []
     for name in names:
         if (Path(name) / RUN_RECORD).exists():
@@ -58,3 +61,12 @@ def runs_or_encoders(names: Sequence[str], *, alone: bool, named: str = "--befor
         check_encoder_name(name)
         read.append(name)
     return read
+
+
+def _check_named_once(names: Sequence[str]) -> None:
+    """Refuse a model that is named twice: its rows would be those of one."""
+    from dlfa_adapters.ground.errors import ConfigError
+
+    places = [os.path.normpath(name) for name in names]
+    if twice := next((name for name, place in zip(names, places, strict=True) if places.count(place) > 1), None):
+        raise ConfigError(f"{twice} is named twice; name each model once.")

@@ -37,6 +37,8 @@ def check_translation(
         DataError: If a file is not there.
         MissingExtraError: If sacrebleu, or for a plot matplotlib, is not installed.
     """
+    if languages[0] == languages[1]:
+        raise ConfigError(f"expected two languages, got {languages[0]} twice; type e.g. --parallel en-de=FILE.")
     check_units(units or units_of(languages[1]))
     check_encoder_name(model)
     if language_adapter is not None:
