@@ -18,13 +18,12 @@ from dlfa_adapters.predict.load import load_run
 from dlfa_adapters.runs import write_run
 from dlfa_adapters.tasks import TASKS
 from dlfa_cli.main import app, main
-from tests.cli.conftest import tiny_run  # noqa: F401
 
 TSV = "Anna\tB-PER\nmet\tO\nBob\tB-PER\n\nRome\tB-LOC\nfell\tO\n"
 
 
 @pytest.fixture
-def run(tiny_run):  # noqa: F811
+def run(tiny_run):
     return tiny_run.run.folder
 
 
@@ -100,7 +99,7 @@ def refuse(monkeypatch, capsys):
     return call
 
 
-def test_a_loaded_run_gives_the_tags_of_the_process_that_trained(tiny_run):  # noqa: F811
+def test_a_loaded_run_gives_the_tags_of_the_process_that_trained(tiny_run):
     tagger = load_run(tiny_run.run.folder)
     assert isinstance(tagger, Tagger)
     words = [words for _, words, _ in tiny_run.taste]
@@ -108,7 +107,7 @@ def test_a_loaded_run_gives_the_tags_of_the_process_that_trained(tiny_run):  # n
     assert tagger.predict(words) == [tags for *_, tags in tiny_run.taste]
 
 
-def test_the_scores_are_those_of_the_process_that_trained(tiny_run, run, dlfa):  # noqa: F811
+def test_the_scores_are_those_of_the_process_that_trained(tiny_run, run, dlfa):
     found = json.loads(dlfa("evaluate", run, "--data", "samples:ner", "--resamples", "20", "--json"))
     scores = {row["language"]: row["scores"]["span_f1_lenient"]["value"] for row in found["languages"]}
     recorded = tiny_run.run.config["metrics"]["test"]

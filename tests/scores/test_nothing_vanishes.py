@@ -17,7 +17,6 @@ from dlfa_adapters.scores.show import notes
 from dlfa_adapters.sweeps.prepare import Request, _targets
 from dlfa_adapters.tasks import NER
 from dlfa_cli.main import app
-from tests.cli.conftest import tiny_run  # noqa: F401
 
 TSV = "Anna\tB-PER\nmet\tO\nBob\tB-PER\n\nRome\tB-LOC\nfell\tO\n"
 FILES = {
@@ -38,7 +37,7 @@ def folder(tmp_path):
     return tmp_path / "data"
 
 
-def test_it_stands_in_every_form_of_the_result(tiny_run, folder, tmp_path):  # noqa: F811
+def test_it_stands_in_every_form_of_the_result(tiny_run, folder, tmp_path):
     given = ["evaluate", str(tiny_run.run.folder), "--data", str(folder), "--resamples", "5"]
     screen = CliRunner().invoke(app, [*given, "--markdown", str(tmp_path / "r.md")], catch_exceptions=False).stdout
     report = json.loads(CliRunner().invoke(app, [*given, "--json"], catch_exceptions=False).stdout)
@@ -56,7 +55,7 @@ def test_it_stands_in_every_form_of_the_result(tiny_run, folder, tmp_path):  # n
     assert report["languages"][0]["support"] == 4  # three spans, and the slip, which is missed
 
 
-def test_sentences_without_words_and_items_in_other_languages_are_counted(tiny_run):  # noqa: F811
+def test_sentences_without_words_and_items_in_other_languages_are_counted(tiny_run):
     rows = [{"words": w, "tags": t, "language": "de"} for w, t in ((["Rom"], ["B-LOC"]), ([], []), (["a"], ["O"]))]
     rows.append({"words": ["York"], "tags": ["B-LOC"], "language": "en"})
     predictions = predict_run(tiny_run.run, rows, languages=["de"])
@@ -85,7 +84,7 @@ def test_a_sweep_keeps_it_too(folder):
     assert "2 files of the folder were not taken" in described["remarks"][0]
 
 
-def test_many_remarks_are_cut_on_the_screen_and_counted(tiny_run):  # noqa: F811
+def test_many_remarks_are_cut_on_the_screen_and_counted(tiny_run):
     rows = [
         {"words": ["Rom", "a", "b"], "tags": ["B-LOC", "O", "o"], "language": f"q{chr(97 + i // 5)}{chr(97 + i % 5)}"}
         for i in range(25)
