@@ -53,13 +53,13 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_teardown(item, nextitem):
-    """After each file, hide what stays: modules that were imported meanwhile.
+    """After each file or page, hide what stays: modules that were imported meanwhile.
 
     Accelerate collects garbage before each training, and looks through half a million objects of imported packages
     then, which takes longer than all else in a training of a few steps.
     """
     yield
-    if nextitem is None or nextitem.path != item.path:
+    if nextitem is None or nextitem.path != item.path or _PAGE in item.nodeid:
         _hide_what_stays()
 
 

@@ -154,7 +154,8 @@ class Page:
 
 
 @pytest.mark.parametrize("name", [name for name, path in PAGES.items() if "```" in path.read_text("utf-8")])
-def test_blocks_of(name, files, extras, shared, registries, tmp_path, record_property):
+@pytest.mark.usefixtures("registries", "no_shape_checks")  # of which a reader has none
+def test_blocks_of(name, files, extras, shared, tmp_path, record_property):
     folder = tmp_path / "work"
     shutil.copytree(files, folder)
     page = Page(Shell(ROOT, extras, shared))
