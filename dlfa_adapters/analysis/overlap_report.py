@@ -95,7 +95,7 @@ def overlap_notes(overlaps: Sequence[LanguageOverlap], scores: Scores, found: Se
         if each < 3:
             sentences.append(f"Over {each} language{'s' * (each != 1)} there is no correlation to speak of.")
         elif each < FEW:
-            sentences.append(f"Over {each} languages |r| must be above {needed(each):.2f} for p < 0.05.")
+            sentences.append(f"Over {each} languages |r| must be above {needed(each):.{2 + (each < 4)}f} for p < 0.05.")
     if any(each.r is None and len(each.languages) > 2 for each in found):
         sentences.append(f"{NO_VALUE}: overlap or score is the same in all languages, so that r is not defined.")
     return sentences

@@ -95,6 +95,8 @@ def told_if_not_loaded(name: str, local: bool) -> Iterator[None]:
     """
     try:
         yield
+    except ConfigError:  # of the tokenizer, told already
+        raise
     except Exception as error:  # for a damaged file the libraries raise whatever they stumble over
         if not is_a_librarys(error):
             raise

@@ -23,6 +23,7 @@ Source = str | Path | Iterable[Any]
 """A place of data, or items."""
 Sources = Source | Mapping[str, Source]
 """One, or by language one for each."""
+_LABELS_FROM = "type --labels data to take the labels from the data, or --labels task to learn nothing from these"
 PYTHON_OBJECTS = "Python objects"
 """What stands for a source that is no place."""
 
@@ -78,18 +79,21 @@ def load_dev(
         raise DataError(f"{error}; name dev data with --dev, or type --dev {NO_DEV}.") from error
 
 
-def check_same_kind(train: Loaded, dev: Loaded | None) -> None:
-    """Dev data must be of the kind of the training data.
+def check_same_kind(train: Loaded, dev: Loaded | None, option: str = "--dev") -> None:
+    """Dev or test data must be of the kind of the training data.
 
     Raises:
         DataError: One has a tag a word, the other a label a text.
     """
     if dev is not None and dev.kind != train.kind:
         wanted, got = kind_named(train.kind).described, kind_named(dev.kind).described
-        raise DataError(f"expected dev data like the training data, {wanted}, but got {got}; name others with --dev.")
+        split = "dev" if option == "--dev" else "test"
+        raise DataError(
+            f"expected {split} data like the training data, {wanted}, but got {got}; name others with {option}."
+        )
 
 
-def task_for(name: str, train: Loaded, labels: str | None) -> Task:
+def task_for(name: str, train: Loaded, labels: str | None, instead: str = _LABELS_FROM) -> Task:
     """The task: a known one with its labels, or any other name with the labels of the training data.
 
     Args:
@@ -97,6 +101,7 @@ def task_for(name: str, train: Loaded, labels: str | None) -> Task:
         train: Training data.
         labels: For a known task: `task` keeps its labels and learns nothing from others, `data` takes those of the
             training data; None refuses data with others.
+        instead: What to type where they are refused.
 
     Raises:
         ConfigError: If the data have labels that a known task has not, and `labels` does not say what to do.
@@ -116,10 +121,7 @@ def task_for(name: str, train: Loaded, labels: str | None) -> Task:
     unknown = {label: n for label, n in train.unknown_labels.items() if label not in slips}
     if unknown and labels is None:
         most = ", ".join(f"{label} ({n})" for label, n in list(unknown.items())[:5])
-        raise ConfigError(
-            f"{train.source} has labels that the task {name} does not have: {most}; type --labels data to take the "
-            "labels from the data, or --labels task to learn nothing from these."
-        )
+        raise ConfigError(f"{train.source} has labels that the task {name} does not have: {most}; {instead}.")
     return known
 
 

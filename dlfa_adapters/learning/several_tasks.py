@@ -132,7 +132,9 @@ def read_tasks(
                 f"expected data of {name} in the source language {', '.join(sorted(source))}, but got "
                 f"{', '.join(sorted(others))}; name other data with --aux."
             )
-        task = task_for(name, rows, None)
+        task = task_for(
+            name, rows, None, f"for a task with the labels of the data type another name in --aux, my-{name}"
+        )
         kind = kind_of_task(task)
         if kind.label_inputs != ("labels",):
             raise ConfigError(f"--aux is for tags and labels, and {name} has trees; leave it out.")

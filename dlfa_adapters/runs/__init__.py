@@ -164,6 +164,8 @@ def read_run(folder: str | Path) -> Run:
     except FileNotFoundError:
         inside = [str(path.parent) for path in sorted(folder.glob(f"*/{RUN_RECORD}"))[:3]]
         hint = f"; of the runs in it type one: {', '.join(inside)}" if inside else ""
+        if (folder / "model.safetensors").is_file():
+            hint = "; it looks like an encoder, which an analysis takes with --model"
         raise RunError(f"{folder} is not a run folder: it has no {RUN_RECORD}{hint}.") from None
     check_format(folder, "run", written, CENTRED if "center" in config else FORMAT)
     if wrong := wrong_in(config, run_schema):

@@ -83,7 +83,7 @@ def overlap(
     by_model = join_scores(map(read_scores, scores or ()))
     known = load_split(source, task, "train", language, reading)
     tested = load_source(data, task, split, language_list(languages), **reading.of(data))
-    check_same_kind(known, tested)
+    check_same_kind(known, tested, "--data")
     print_lines(screen, (f"Read: {line}" for line in dict.fromkeys([*known.taken, *tested.taken])))
     overlaps = measure_overlap(load_tokenizer(model), known.dataset, tested.dataset, limit)
     found = correlate(overlaps, by_model)

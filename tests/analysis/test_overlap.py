@@ -225,7 +225,7 @@ def test_tables_and_notes():
     notes = " ".join(overlap_notes(FOUND, SCORES, found))
     assert "mine has scores in fi, of which there are no test data" in notes
     assert f"Over 4 languages |r| must be above {needed(4):.2f}" in notes
-    assert "Over 3 languages |r| must be above 1.00" in notes
+    assert "Over 3 languages |r| must be above 0.997 for" in notes
     assert "sub-words; more text" not in notes
     few = [*FOUND[:2], overlap("fi", 3, tokens=1000), overlap("ja", 3)]
     notes = " ".join(
@@ -258,6 +258,13 @@ def scores(tmp_path):
 
 
 NER = ("ner", "--train", "samples:ner", "--data", "samples:ner")
+
+
+def test_test_data_of_another_kind_are_told_by_their_option(command, tmp_path):
+    (tmp_path / "mood-en.tsv").write_text("text\tlabel\nA good day.\tgood\nA bad one.\tbad\n", "utf-8")
+    done = command("mood", "--train", tmp_path / "mood-en.tsv", "--data", "samples:ner")
+    assert "expected test data like the training data, texts with labels" in str(done.exception)
+    assert "name others with --data." in str(done.exception)
 
 
 def test_the_command_prints_and_draws(command, tiny_folder, scores, tmp_path):

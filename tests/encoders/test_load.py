@@ -23,5 +23,7 @@ def test_a_family_that_adapters_has_no_class_for(tmp_path):
 
 
 def test_a_tokenizer_that_is_not_there(tmp_path):
-    with pytest.raises(ConfigError, match=r"nothing' cannot be loaded .*; give a folder"):
-        load_tokenizer(str(tmp_path / "nothing"))
+    for load in (load_tokenizer, load_encoder):
+        with pytest.raises(ConfigError, match=r"nothing' cannot be loaded .*; give a folder") as told:
+            load(str(tmp_path / "nothing"))
+        assert str(told.value).count("cannot be loaded") == 1

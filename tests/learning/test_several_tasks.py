@@ -329,6 +329,11 @@ def test_what_is_refused_before_anything_is_loaded(options, message, files):
         check_options("ner", **{"train_data": files["ner"], **options})
 
 
+def test_labels_of_another_task_are_refused_with_what_to_type(together, files):
+    with pytest.raises(ConfigError, match="for a task with the labels of the data type another name in --aux, my-pos"):
+        together("full", aux={"pos": files["ner"]})
+
+
 def test_data_in_a_target_language_are_refused(together, files, tmp_path):
     german = tmp_path / "pos-train-de.tsv"
     german.write_text("Anna\tPROPN\n", "utf-8")
