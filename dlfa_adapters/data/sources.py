@@ -169,7 +169,7 @@ def _wanted(by_language: dict[str, list[Any]], languages: list[str] | None, note
     if languages is None:
         return by_language
     if missing := [language for language in languages if language not in by_language]:
-        there = ", ".join(by_language)
+        there = ", ".join(by_language) or "no language at all"
         raise DataError(f"{notes.path}: expected items in {', '.join(missing)}, but there are items in {there}")
     if others := sum(len(items) for language, items in by_language.items() if language not in languages):
         notes.drop("other_language", others)

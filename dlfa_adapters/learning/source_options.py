@@ -68,7 +68,7 @@ def named_languages(source: Any, language: str | None) -> list[str]:
     """
     if isinstance(source, Mapping):
         return list(source)
-    return list(dict.fromkeys(code.strip() for code in language.split(","))) if language else []
+    return list(dict.fromkeys(code for part in (language or "").split(",") if (code := part.strip())))
 
 
 def check_sources(steps: "StepOptions", languages: Sequence[str]) -> None:

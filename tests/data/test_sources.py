@@ -210,6 +210,8 @@ def test_kind_of_data_and_task_must_agree():
 
 def test_empty_file_and_unknown_format(tmp_path):
     path = put(tmp_path, "test-en.tsv", "")
+    with pytest.raises(DataError, match="expected items in en, but there are items in no language at all"):
+        load_data(path, languages=["en"])
     with pytest.raises(DataError, match=r"test-en\.tsv: expected sentences or examples, but there are none"):
         load_data(path)
     with pytest.raises(ConfigError, match="expected a format among conllu, columns"):

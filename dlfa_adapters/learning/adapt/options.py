@@ -1,11 +1,12 @@
 """The options of domain adaptation: which text, what is hidden of it, and what of the encoder learns from it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.places import Reading, check_encoder_name, check_source, each_place
+from dlfa_adapters.data.places import Reading, check_encoder_name, check_languages, check_source, each_place
 from dlfa_adapters.fusion.options import Option, check_values, no_such_option, options_of
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.learning.checks import LANGUAGE_RECORD, check_training
@@ -107,7 +108,9 @@ def parse_options(given: list[str]) -> dict[str, Any]:
     for item in given:
         name, equals, text = item.partition("=")
         name = name.strip().replace("-", "_")
-        if not equals or name not in known:
+        if not equals:
+            raise ConfigError(f"--adapt-option expects NAME=VALUE, got {item!r}; type e.g. --adapt-option steps=2000.")
+        if name not in known:
             raise ConfigError(no_such_option("An adaptation has no", name, known))
         try:
             options[name] = known[name].parse(text.strip())
@@ -130,7 +133,7 @@ def check_adaptation(
             no such encoder.
         DataError: If there is no such text.
     """
-    options.pop("task", None)
+    task = options.pop("task", None)
     reading = Reading.taken_from(options)
     adapt, settings = split_options(options)
     make_settings(**settings)
@@ -140,6 +143,8 @@ def check_adaptation(
         if not isinstance(place, str | Path):
             raise DataError("expected the place of some text: a file, a folder, samples:NAME or hub:NAME")
         check_source(place, adapt.split, reading.of(place).get("format"))
+        if adapt.languages is not None:
+            check_languages(place, task or "", adapt.split, [code.strip() for code in adapt.languages.split(",")])
     reading.check(each_place(source))
     check_encoder_name(model)
     if out is not None:
@@ -168,3 +173,8 @@ def check_adapted_training(
     options, _ = check_adaptation(adapt, task=task, model=model, out=beside, **adapt_options)
     if options.is_adapter and tuning is not None:
         raise ConfigError("--adapt-option learns=adapter is trained over with --tuning stack, so leave --tuning out.")
+    if not options.is_adapter and re.match("stack:(?!unchecked:)", tuning or ""):
+        raise ConfigError(
+            f"The language adapter of --tuning {tuning} is of the encoder before --adapt, which changes it; adapt with "
+            "--adapt-option learns=adapter and leave --tuning out, or train an adapter on what dlfa adapt wrote."
+        )
