@@ -118,9 +118,10 @@ def sources(given: list[str] | None, option: str) -> str | dict[str, str] | None
     matches = [match for text in given if (match := _LANGUAGE_AND_PLACE.fullmatch(text))]
     by_language = {match[1]: match[2] for match in matches}
     if len(by_language) < len(given):
+        each = " ".join(f"{option} {place}".removeprefix("DATA ") for place in ("en=train-en.tsv", "de=train-de.tsv"))
         raise typer.BadParameter(
-            f"expected {option} once, but it is given {len(given)} times; leave one of them, name a folder that holds "
-            f"both, or give each its language, e.g. {option} en=train-en.tsv {option} de=train-de.tsv."
+            f"expected {option} once, or once for each language, but it is given {len(given)} times; leave one of "
+            f"them, name a folder that holds both, or give each its language, e.g. {each}."
         )
     return by_language
 
@@ -209,7 +210,9 @@ def language_list(text: str | None) -> list[str] | None:
     return [code for part in (text or "").split(",") if (code := part.strip())] or None
 
 
-def rates(text: str | None, option: str) -> float | tuple[float, ...] | None:
+def rates(
+    text: str | None, option: str, what: str = "a rate or several, such as 1e-3,1e-2,"
+) -> float | tuple[float, ...] | None:
     """A rate, several to try with commas between them, or None where the option was left out.
 
     Raises:
@@ -222,7 +225,7 @@ def rates(text: str | None, option: str) -> float | tuple[float, ...] | None:
     try:
         values = tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise ConfigError(f"expected a rate or several, such as 1e-3,1e-2, in {option}, got {text!r}.") from None
+        raise ConfigError(f"expected {what} in {option}, got {text!r}.") from None
     return values if len(values) > 1 else values[0]
 
 

@@ -84,7 +84,9 @@ class MeansRecord:
         """
         depth = self.encoder["num_hidden_layers"]
         if not 1 <= layer <= depth:
-            raise ConfigError(f"A shift is at a layer from 1 to {depth} of this encoder, got {layer}; type e.g. 6.")
+            raise ConfigError(
+                f"A shift is at a layer from 1 to {depth} of this encoder, got {layer}; type e.g. {(depth + 1) // 2}."
+            )
 
     def check_languages(self, languages: Iterable[str], path: object) -> None:
         """Refuse languages that have no mean.

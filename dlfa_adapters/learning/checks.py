@@ -41,7 +41,7 @@ LANGUAGE_RECORD = "language.json"
 """What a language adapter's folder is known by: `heads.language.RECORD`."""
 
 
-def default_source(task: str) -> str:
+def default_source(task: str, option: str = "--train:") -> str:
     """The samples of a task, where there are some.
 
     Raises:
@@ -49,7 +49,7 @@ def default_source(task: str) -> str:
     """
     if task not in SAMPLE_TASKS:
         raise ConfigError(
-            f"There are no samples of {task!r}; name training data with --train: a file, a folder, or hub:NAME."
+            f"There are no samples of {task!r}; name training data with {option} a file, a folder, or hub:NAME."
         )
     return f"samples:{SAMPLE_TASKS[task]}"
 

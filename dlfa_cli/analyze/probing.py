@@ -84,7 +84,10 @@ def probing(
         raise ConfigError("Name what is probed for: --task pos=PLACE, or --task pos for the samples; repeatable.")
     if languages is not None and not data:
         raise ConfigError("--languages is for test data; name some with --data TASK=PLACE, or leave it out.")
-    trained = {name: place or default_source(name) for name, place in _by_task(tasks, "--task").items()}
+    trained = {
+        name: place or default_source(name, f"--task {name}=PLACE,")
+        for name, place in _by_task(tasks, "--task").items()
+    }
     dev_data, test_data = (_by_task(each or [], name, trained) for each, name in ((dev, "--dev"), (data, "--data")))
     for place, split in [*((x, "train") for x in trained.values()), *((x, "test") for x in test_data.values())]:
         check_source(place, split, format)

@@ -335,7 +335,7 @@ def test_the_command_backwards_as_json(translate, linear, parallel):
         ([], "add --parallel FILE"),
         (["--parallel", "TEXT", "--model", "offline"], "The offline encoder has no decoder"),
         (["--parallel", "TEXT", "--language-adapter", "no"], r"There is no decoder in no \(decoder.safetensors\)"),
-        (["--parallel", "TEXT", "--alphas", "one"], "expected a rate or several"),
+        (["--parallel", "TEXT", "--alphas", "one"], "expected weights such as 0.5,1,2 in --alphas, got 'one'"),
         (["--parallel", "TEXT", "--units", "words"], "BLEU-1 counts one of"),
         (["--parallel", "TEXT", "--text", "en"], "--text expects LANGUAGE=FILE"),
         (["--parallel", "TEXT", "--text", "en=TEXT"], "expected text of en and de, got that of en"),

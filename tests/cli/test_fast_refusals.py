@@ -48,6 +48,14 @@ CASES = [  # what is typed, and what is said
     ("train ner --adapt none", "none: expected a file or a folder, but there is none"),
     ("train ner --adapt-option steps=2", "--adapt-option is for --adapt DATA"),
     ("train ner --adapt good.tsv --adapt-option stepps=2", "did you mean 'steps'?"),
+    ("train ner --adapt good.tsv --adapt-option steps", "--adapt-option expects NAME=VALUE, got 'steps'"),
+    ("train ner --adapt good.tsv --tuning stack:x", "is of the encoder before --adapt, which changes it"),
+    ("adapt samples:ner --languages de", "samples:ner has train data for en, but not for de"),
+    ("adapt en=good.tsv en=good.tsv", "e.g. en=train-en.tsv de=train-de.tsv"),
+    ("train mine --train en=good.tsv --train en=good.tsv", "e.g. --train en=train-en.tsv --train de=train-de.tsv"),
+    ("train ner --train samples:ner --language ,en --lr 0", "learning_rate must be"),
+    ("analyze probing RUN -t parse", "no samples of 'parse'; name training data with --task parse=PLACE,"),
+    ("analyze language-id encoder --data folder", "it looks like an encoder, which an analysis takes with --model"),
     ("adapt none.txt", "none.txt: expected a file or a folder, but there is none"),
     ("adapt good.tsv --learns bottleneck", "learns must be full, freeze:N, lora"),
     ("adapt --resume none", "There is no training of none to resume"),
@@ -221,6 +229,8 @@ def told(tmp_path_factory):
     for name in ("taken", "busy.training"):
         (folder / name).mkdir()
         (folder / name / "mine.txt").write_text("precious", "utf-8")
+    (folder / "encoder").mkdir()
+    (folder / "encoder" / "model.safetensors").write_bytes(b"")
     write_run_of(folder / "RUN", "ner", "tagging", ["O", "B-PER", "I-PER"])
     write_run_of(folder / "PAIRS", "xnli", "classification", ["entailment", "neutral", "contradiction"])
     lines = "".join(json.dumps([i, words.split(" ")]) + "\n" for i, (words, _) in enumerate(CASES))

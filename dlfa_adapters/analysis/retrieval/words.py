@@ -66,8 +66,13 @@ def measure_words(
     found = Words([], [])
     for dictionary in dictionaries:
         inside = {name: each for name, each in systems.items() if all(x in each for x in dictionary.languages)}
+        if not inside:
+            raise DataError(
+                f"{dictionary.name}: expected vectors of both languages, but there are none of both; give --vectors or "
+                f"--text for {' and '.join(dictionary.languages)}, or an encoder with --model"
+            )
         pairs = [pair for pair in dictionary.pairs if all(_has(dictionary, system, pair) for system in inside.values())]
-        if not inside or len(pairs) < 2:
+        if len(pairs) < 2:
             raise DataError(
                 f"{dictionary.name}: expected two or more pairs of which every kind of vectors has both words, "
                 f"got {len(pairs)} of {len(dictionary.pairs)}"
