@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-NAMES = "Ольга met Bob in 東京"
+TEXT = "Ольга\x81 met Bob \U0001f680 in 東京"
+LOCALES = [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "C", "PYTHONUTF8": "1"}, {"LC_ALL": "C.UTF-8"}]
 
 
 def dlfa(*arguments, **environment):
@@ -22,29 +23,23 @@ def dlfa(*arguments, **environment):
     return done
 
 
-@pytest.mark.parametrize(
-    "environment", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "C", "PYTHONUTF8": "1"}, {"LC_ALL": "C.UTF-8"}]
-)
-def test_text_passes_whatever_the_locale(environment, tiny_run):
-    done = dlfa("predict", str(tiny_run.run.folder), NAMES, "--json", **environment)
+@pytest.mark.parametrize(("locale", "encoding"), list(zip(LOCALES, (None, "cp1252", "latin-1"), strict=True)))
+def test_text_passes_whatever_the_locale_and_json_stays_json_whatever_the_encoding(locale, encoding, tiny_run):
+    environment = locale | ({"PYTHONIOENCODING": encoding} if encoding else {})
+    done = dlfa("predict", str(tiny_run.run.folder), TEXT, "--json", **environment)
     assert done.returncode == 0, done.stderr
-    (row,) = json.loads(done.stdout.decode("utf-8"))
-    assert row["text"] == NAMES
+    (row,) = json.loads(done.stdout.decode(encoding or "utf-8"))
+    assert row["text"] == TEXT
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "latin-1"])
-def test_json_stays_json_whatever_the_encoding(encoding, tiny_run):
-    text = "Ольга\x81 \U0001f680 東京"
-    done = dlfa("predict", str(tiny_run.run.folder), text, "--json", LC_ALL="C.UTF-8", PYTHONIOENCODING=encoding)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.decode(encoding))[0]["text"] == text
+SAID = [(encoding, {"PYTHONIOENCODING": encoding}) for encoding in ("ascii", "latin-1", "utf-8")]
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_help_and_tables_pass_whatever_the_encoding(encoding, tmp_path):
-    assert dlfa("--help", PYTHONIOENCODING=encoding).returncode == 0
+@pytest.mark.parametrize(("encoding", "environment"), [*SAID, *(("utf-8", locale) for locale in LOCALES)])
+def test_help_and_tables_pass_whatever_the_encoding(encoding, environment, tmp_path):
+    assert dlfa("--help", **environment).returncode == 0
     (tmp_path / "x.tsv").write_text("Ольга\tимя\nmet\tO\n", "utf-8")
-    done = dlfa("data", "check", str(tmp_path / "x.tsv"), "--format", "columns", PYTHONIOENCODING=encoding)
+    done = dlfa("data", "check", str(tmp_path / "x.tsv"), "--format", "columns", **environment)
     assert done.returncode == 0
     shown = "имя" if encoding == "utf-8" else "имя".encode("ascii", "backslashreplace").decode()
     assert shown in done.stdout.decode(encoding)
