@@ -17,12 +17,13 @@ def start_of(model: Run | str) -> str:
     raise ConfigError(f"{model} is no run, which would tell what it started from; name that encoder with --before.")
 
 
-def check_start(run: Run, fingerprint: str) -> None:
+def check_start(run: Run, fingerprint: str, how: str = "name the weights that it was trained on with --before") -> None:
     """Refuse an encoder that is not the one which a run was trained on.
 
     Args:
         run: The run.
         fingerprint: Of the encoder that was found under the name that the run says.
+        how: What to do about it, for the end of the sentence.
 
     Raises:
         RunError: If it is another one.
@@ -31,7 +32,7 @@ def check_start(run: Run, fingerprint: str) -> None:
     if fingerprint != recorded["fingerprint"]:
         raise RunError(
             f"The run {run.folder} was trained on {recorded['name']} with fingerprint {recorded['fingerprint']}, the "
-            f"encoder found under that name has {fingerprint}; name the weights that it was trained on with --before."
+            f"encoder found under that name has {fingerprint}; {how}."
         )
 
 

@@ -159,7 +159,7 @@ def _opened(before: str, models: "list[Run | str]", *, checked: bool) -> "Iterat
     encoder = open_encoder(before)
     for model in models:
         if checked and isinstance(model, Run):
-            check_start(model, fingerprint(encoder.model))
+            check_start(model, fingerprint(encoder.model), "name the weights that it was trained on with --model")
     yield None, encoder
     for model in models:
         yield (str(model.config["task"]), open_run(model)) if isinstance(model, Run) else (None, open_encoder(model))

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from transformers import AutoConfig
 
+from dlfa_adapters.analysis.starts import check_start
 from dlfa_adapters.encoders.adapted import is_adapted
-from dlfa_adapters.encoders.load import OFFLINE, Encoder
+from dlfa_adapters.encoders.load import OFFLINE, Encoder, load_encoder, told_if_not_loaded
 from dlfa_adapters.ground.environment import only_cached
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.heads import load_masked_lm
@@ -44,7 +45,7 @@ def load_masked(model: Run | str) -> Encoder:
 
     Raises:
         ConfigError: If there is no such model, or it has no decoder.
-        RunError: If the run is not complete.
+        RunError: If the run is not complete, or there is another encoder where the one was that it began with.
     """
     if not isinstance(model, Run):
         return load_masked_lm(model)
@@ -70,8 +71,15 @@ def _decoder_of(run: Run, name: str) -> Decoder | None:
     adapter = run.config.get("training", {}).get("location")
     if adapter is not None and (Path(adapter) / DECODER).is_file():
         return read_decoder(adapter)
+    if run.config.get("model", {}).get("saved") == "encoder":  # of others the encoder is looked at when they are loaded
+        check_start(
+            run, load_encoder(name).describe()["fingerprint"], "put the weights that it was trained on back there"
+        )
     if is_adapted(name):
         return read_decoder(name)
     if name == OFFLINE:
         return None
-    return pretrained_decoder(name, AutoConfig.from_pretrained(name, local_files_only=only_cached(name)))
+    local = only_cached(name)
+    with told_if_not_loaded(name, local):
+        config = AutoConfig.from_pretrained(name, local_files_only=local)
+    return pretrained_decoder(name, config)
