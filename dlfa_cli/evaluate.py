@@ -169,7 +169,7 @@ def compare(
     `dlfa compare runs/words runs/with-gold --data ud/ --upos runs/pos`
     """
     from dlfa_adapters.ground.errors import ConfigError
-    from dlfa_adapters.predict.load import task_of
+    from dlfa_adapters.predict.load import tasks_of_one_kind
     from dlfa_adapters.runs import read_run
     from dlfa_adapters.scores.saved import is_evaluation, read_evaluation
     from dlfa_cli.screen import loading, progress_bars, show_json, show_tables, typed
@@ -190,7 +190,7 @@ def compare(
         raise ConfigError("A saved evaluation has been made: leave --upos out, or give two run folders and --data.")
     _check_markdown(markdown)
     runs = [] if data is None else [read_run(folder) for folder in folders]
-    tasks, besides = [task_of(run) for run in runs], each_reads_besides(runs, upos)
+    tasks, besides = tasks_of_one_kind(runs), each_reads_besides(runs, upos)
     given: dict[str, Any] = {
         "task": task, "split": split, "languages": language_list(languages), "limit": limit,
         "format": format, "word_column": word_column, "tag_column": tag_column,

@@ -37,6 +37,7 @@ REASONS = {
     "pieces_cut_off": "pieces of pairs that are too long",
     "placeholder": "placeholder pairs",
     "repeated_text": "texts that came before",
+    "row_without_known_piece": "rows of which the tokenizer knows no piece",
     "several_languages": "texts that stand in several languages",
     "text_without_label": "texts without a label",
     "word_cut_off": "words whose end was cut off",

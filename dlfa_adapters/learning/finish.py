@@ -93,7 +93,9 @@ def _advice(plan: Plan, outcome: Outcome) -> str | None:
     scores = outcome.dev_scores
     before = scores[: int(len(scores) * (1 - _TAIL))]
     longer_was_tried = (plan.settings.steps.epochs or 1) < max(plan.lengths, default=0)
-    if not before or longer_was_tried or _may_end_itself(plan) or max(scores) < max(before) + _STILL:
+    if not before or longer_was_tried or _may_end_itself(plan):
+        return None
+    if max(scores) < max(before) + _STILL or max(scores) >= 100:
         return None
     return (
         f"Of {len(scores)} evaluations on dev the best was near the end ({outcome.best}, {max(scores):.1f}; before it "

@@ -180,6 +180,23 @@ def task_of(run: Run) -> Task:
     return with_labels(str(run.config["task"]), kind_of(run), run.config["labels"])
 
 
+def tasks_of_one_kind(runs: Sequence[Run]) -> list[Task]:
+    """The tasks of some runs that are to be compared.
+
+    Raises:
+        ConfigError: If they are of several kinds.
+        RunError: See `task_of`.
+    """
+    tasks = [task_of(run) for run in runs]
+    for run, task in zip(runs, tasks, strict=True):
+        if task.kind != tasks[0].kind:
+            raise ConfigError(
+                f"Runs of one kind of task are compared, but {runs[0].folder} is for {tasks[0].kind} and {run.folder} "
+                f"for {task.kind}; give runs of one."
+            )
+    return tasks
+
+
 def takes_pairs(run: Run) -> bool | None:
     """Whether a run classifies pairs of texts; None where neither it nor its task tells."""
     known = get_task(str(run.config["task"]))

@@ -131,6 +131,7 @@ def _texts(
     reading: dict[str, Any],
 ) -> tuple[dict[str, list[str]], list[str]]:
     """The texts of each language, and what to say of how they were read."""
+    from dlfa_adapters.data.assemble import left_out
     from dlfa_adapters.data.places import Reading
     from dlfa_adapters.data.readers import read_text
     from dlfa_adapters.data.text_by_language import read_text_by_language
@@ -152,5 +153,5 @@ def _texts(
         texts = {x: [item.text for path in files[x] for item in read_text(path).items] for x in wanted}
         lines, dropped = [], Counter()
     if dropped:
-        lines.append("Left out: " + ", ".join(f"{count:,} {reason}" for reason, count in dropped.items()))
+        lines.append(f"Left out: {left_out(dropped)}.")
     return {language: of[:limit] for language, of in texts.items()}, lines

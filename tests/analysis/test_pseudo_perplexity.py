@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from dlfa_adapters.analysis.pseudo_perplexity.models import load_masked
 from dlfa_adapters.analysis.pseudo_perplexity.report import pseudo_perplexity_notes, pseudo_perplexity_tables
 from dlfa_adapters.analysis.pseudo_perplexity.score import Windows, score_pieces
 from dlfa_adapters.encoders.load import Encoder, load_encoder
-from dlfa_adapters.ground.errors import ConfigError, DataError
+from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
 from dlfa_adapters.heads import load_masked_lm
 from dlfa_adapters.learning import adapt_encoder, train
 from dlfa_adapters.runs import read_run
@@ -224,6 +225,28 @@ def test_a_run_over_a_domain_adapter_and_one_without_a_decoder(adapted, folder, 
         load_masked(read_run(peft.folder))
 
 
+@pytest.mark.parametrize("tuning", ["full", "lora"])
+def test_a_run_whose_encoder_is_another_one_now_or_gone(tuning, checkpoint, tmp_path):
+    rows = [(["anna", "met"], ["B-PER", "O"]), (["far"], ["O"])] * 4
+    encoder = tmp_path / "encoder"
+    shutil.copytree(checkpoint("bert"), encoder)
+    run = train(
+        "ner", train_data=rows, model=str(encoder), language="en", tuning=tuning, max_steps=1, max_length=32,
+        out=tmp_path / "run",
+    )  # fmt: skip
+    assert load_masked(run).model is not None
+    other = transformers.BertForMaskedLM.from_pretrained(encoder)
+    with torch.no_grad():
+        other.cls.predictions.bias.add_(5)
+        other.bert.embeddings.word_embeddings.weight.mul_(2)
+    other.save_pretrained(encoder)
+    with pytest.raises(RunError, match=r"the encoder found under that name has .*; (put|use) the weights"):
+        load_masked(run)
+    shutil.rmtree(encoder)
+    with pytest.raises(ConfigError, match=r"cannot be loaded .*; give a folder"):
+        load_masked(run)
+
+
 # Typed
 
 
@@ -247,6 +270,14 @@ def test_typed(checkpoint, adapted, text, tmp_path):
     done = dlfa(models[0], "--text", text, "--languages", "de", "--limit", 3)
     assert "Pseudo-perplexity: lower is better" in done.stdout
     assert "│ en" not in done.stdout
+
+
+def test_what_is_left_out_is_told_in_words(checkpoint, tmp_path):
+    (tmp_path / "en.txt").write_text("anna met\nfar\nanna met\n", "utf-8")
+    (tmp_path / "de.txt").write_text("far\nbob\n", "utf-8")
+    done = dlfa(checkpoint("bert"), "--text", tmp_path, "--json")
+    assert "Left out: texts that came before (1), texts that stand in several languages (2)." in done.stderr
+    assert {each["language"]: each["texts"] for each in json.loads(done.stdout)["models"]} == {"de": 1, "en": 1}
 
 
 def test_typed_with_data(checkpoint, tmp_path):

@@ -203,6 +203,7 @@ CASES = [  # what is typed, and what is said
     ("analyze probing none -t ner", "There is no run folder none; for an encoder name the one"),
     ("analyze probing RUN -t ner=none.tsv", "none.tsv: expected a file"),
     ("analyze probing RUN -t ner -d pos=good.tsv", "--data is for pos, but the tasks are ner"),
+    ("compare RUN PAIRS --data good.tsv", "RUN is for tagging and PAIRS for classification; give runs of one"),
     ("analyze probing RUN RUN -t ner", "is named twice; name each model once"),
     ("analyze probing RUN -t ner --languages de", "--languages is for test data; name some with --data TASK=PLACE"),
     ("analyze head-probing ner RUN RUN", "is named twice"),

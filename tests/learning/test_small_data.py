@@ -259,8 +259,9 @@ def test_best_near_the_end(start, tmp_path, monkeypatch):
                                                      "--epochs 250.")  # fmt: skip
 
 
-def test_best_long_before_the_end_needs_no_advice(start, tmp_path, monkeypatch):
-    scores = iter([10.0, 90.0, *[80.0] * 7, 90.2])
+@pytest.mark.parametrize("scores", [[10.0, 90.0, *[80.0] * 7, 90.2], [*[50.0] * 9, 100.0]])
+def test_best_long_before_the_end_or_as_good_as_can_be_needs_no_advice(scores, start, tmp_path, monkeypatch):
+    scores = iter(scores)
     monkeypatch.setattr(Examples, "score", lambda self, predictions: next(scores))
     run, _ = start("ner", tmp_path / "run", "full", fuse_layer=2, epochs=10, learning_rate=1e-9)
     assert "advice" not in run.config["training"]

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dlfa_adapters.data.assemble import left_out
 from dlfa_adapters.encoders import Encoder
 from dlfa_adapters.ground.environment import device_name
 from dlfa_adapters.learning.adapt.options import AdaptOptions
@@ -49,7 +50,6 @@ class AdaptPlan:
         hidden = "whole words" if options.whole_words else "pieces"
         units = [f"{name} {count:,}" for name, count in text["languages"].items()]
         pairs = f", {text['pairs']:,} of them pairs, which stay pairs" if text["pairs"] else ""
-        left_out = ", ".join(f"{count:,} {reason}" for reason, count in text["dropped"].items())
         decoder = (
             "the checkpoint's own"
             if self.tuning.decoder is not None
@@ -62,7 +62,7 @@ class AdaptPlan:
             *(f"Read: {line}" for line in self.taken),
             f"Text, without labels: {', '.join(units)} texts{pairs}; {text['held_out']:,} held out; "
             f"{text['pieces']:,} pieces in {text['rows']:,} rows",
-            *([f"Left out: {left_out}"] if left_out else []),
+            *([f"Left out: {left_out(text['dropped'])}."] if text["dropped"] else []),
             f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
             f"Steps: {steps.max_steps}, batch {steps.batch_size} x {self.settings.text.max_length}, "
             f"learning rate {steps.learning_rate:g}, decoder {steps.head_learning_rate:g}, {machine.precision}; "
