@@ -65,6 +65,8 @@ def predict_command(folder: object, pairs: bool | None) -> str:
 def progress_bars(console: "Console") -> Iterator[Callable[[str, int, int], None]]:
     """A bar for each stage, as stages come; lines where the console is a file or a pipe.
 
+    A stage that goes on after its end is another one of the same name, as the training after an adaptation is.
+
     Yields:
         A function of a stage's name, how many steps were just done, and how many there are in all.
     """
@@ -78,7 +80,7 @@ def progress_bars(console: "Console") -> Iterator[Callable[[str, int, int], None
         stages: dict[str, TaskID] = {}
 
         def step(stage: str, done: int, total: int) -> None:
-            if stage not in stages:
+            if stage not in stages or (done and bars.tasks[stages[stage]].finished):
                 stages[stage] = bars.add_task(stage, total=total)
             bars.update(stages[stage], advance=done)
 
@@ -91,13 +93,15 @@ class _ProgressLines:
     def __init__(self, console: "Console") -> None:
         self._console = console
         self._done: dict[str, int] = {}
+        self._total: dict[str, int] = {}
         self._began: dict[str, float] = {}
         self._told: dict[str, float] = {}
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if stage not in self._done:
+        if stage not in self._done or (done and self._done[stage] >= self._total[stage]):
             self._done[stage], self._began[stage], self._told[stage] = 0, now, now
+            self._total[stage] = total
             self._tell(f"{stage} ...")
         self._done[stage] += done
         lasted = now - self._began[stage]

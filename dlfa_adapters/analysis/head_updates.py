@@ -137,7 +137,7 @@ def measure_head_updates(
         UnsupportedModelError: If the heads of the encoder cannot be told apart.
     """
     found, loaded = [], dict[str, tuple[Tensor, str]]()
-    for number, model in enumerate(models):
+    for model in models:
         start = before or start_of(model)
         if start not in loaded:
             encoder = load_encoder(start)
@@ -151,7 +151,7 @@ def measure_head_updates(
         except (ConfigError, RunError) as error:
             raise type(error)(f"{name} beside {start}: {error}") from None
         found.append(HeadUpdates(name=name, before=start, changes=changes, values=values))
-        progress("Weights of heads", number + 1, len(models))
+        progress("Weights of heads", 1, len(models))
     return found
 
 

@@ -160,6 +160,12 @@ def test_spearman_is_that_of_scipy_and_of_the_formula():
     assert spearman(x[:2], y[:2]) == (None, None)
 
 
+def test_progress_is_told_in_steps(runs):
+    told = []
+    measure_head_updates([runs["full"], runs["freeze"]], progress=lambda *step: told.append(step))
+    assert told == [("Weights of heads", 1, 2)] * 2
+
+
 def test_models_are_compared_pair_by_pair():
     def of(name, values):
         return HeadUpdates(name=name, before="x", changes=np.array(values), values=np.array(values))

@@ -57,6 +57,19 @@ def test_progress_in_a_file_is_lines(monkeypatch):
     ]
 
 
+def test_a_stage_that_comes_again_is_counted_anew(monkeypatch):
+    clock = iter(range(0, 100, 10))
+    monkeypatch.setattr(screen, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    out = console()
+    with screen.progress_bars(out) as progress:
+        for total in (2, 3):  # an adaptation, and the training after it
+            for done in (0, 1, total - 1):
+                progress("Training", done, total)
+    assert out.file.getvalue().splitlines() == [
+        "Training ...", "Training: 2 of 2, 20 s", "Training ...", "Training: 3 of 3, 10 s",
+    ]  # fmt: skip
+
+
 HEADER = ["mean over", "languages", "accuracy", "macro F1", "XTREME F1"]
 ROWS = [
     ["noenf of the paper (others)", "7", *["72.0 [70.3, 73.8]"] * 3],
