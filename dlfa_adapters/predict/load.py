@@ -58,7 +58,11 @@ def load_run(
     recorded = run.config["encoder"]
     model = run.config.get("model", {"saved": "head"})  # which the first runs do not have
     own_encoder = model["saved"] == "encoder"
-    encoder = load_encoder(str(run.folder / ENCODER) if own_encoder else recorded["name"])
+    try:
+        encoder = load_encoder(str(run.folder / ENCODER) if own_encoder else recorded["name"])
+    except ConfigError as error:
+        told = str(error).rpartition("; give ")[0] or str(error)
+        raise ConfigError(f"{told}; the run {run.folder} was trained on it, so put it back under that name.") from error
     fingerprint = encoder.describe()["fingerprint"]
     if not own_encoder and fingerprint != recorded["fingerprint"]:
         raise RunError(

@@ -19,6 +19,7 @@ from dlfa_adapters.encoders.load import Encoder, load_encoder
 from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
 from dlfa_adapters.heads import load_masked_lm
 from dlfa_adapters.learning import adapt_encoder, train
+from dlfa_adapters.predict.load import load_run
 from dlfa_adapters.runs import read_run
 from dlfa_cli.main import app
 
@@ -245,6 +246,9 @@ def test_a_run_whose_encoder_is_another_one_now_or_gone(tuning, checkpoint, tmp_
     shutil.rmtree(encoder)
     with pytest.raises(ConfigError, match=r"cannot be loaded .*; give a folder"):
         load_masked(run)
+    if tuning == "lora":
+        with pytest.raises(ConfigError, match=r"cannot be loaded .*; the run .*run was trained on it, so put it back"):
+            load_run(run)
 
 
 # Typed
