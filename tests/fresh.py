@@ -5,10 +5,15 @@ Importing takes five seconds of a processor, so it is done once: each process is
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
+
+TIMEOUT = 600
+"""Seconds that a process may take."""
 
 DLFA = "from dlfa_cli.main import main; main()"
 
@@ -82,17 +87,20 @@ class FreshProcesses:
         self._server.stdin.flush()
         self._child = int(self._server.stdout.readline())
 
-    def send(self, signal: int) -> bool:
+    def send(self, number: int) -> bool:
         """Send a signal, or with 0 none, to what was started; whether it was still there."""
         try:
-            os.kill(self._child, signal)
+            os.kill(self._child, number)
         except ProcessLookupError:
             return False
         return True
 
     def wait(self) -> Done:
-        """Wait for the end of what was started."""
+        """Wait for the end of what was started; what hangs is killed, and its exit code says so."""
+        killer = threading.Timer(TIMEOUT, self.send, [signal.SIGKILL])
+        killer.start()
         code = int(self._server.stdout.readline())
+        killer.cancel()
         return Done(code, *((self.folder / stream).read_text("utf-8") for stream in ("out", "err")))
 
     def run(self, code, *arguments, **options) -> Done:
