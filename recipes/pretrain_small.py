@@ -12,7 +12,8 @@ Wikipedia in 15 languages and models as wide as BERT base; how long it trained t
 Data: `--text` is a folder with `en.txt` and so on, a sentence or paragraph a line; dictionaries are those of MUSE or
 XLING-BLI, with their languages in their names; `--data` is what a task is learnt from, in English, and scored on.
 Scores: docs/results/pretraining.md has them for 12 million pieces, which leave a window of 512 hardly trained.
-Time and memory: by `--pieces`, `--width` and `--blocks`; the defaults are for a GPU and were not measured yet.
+Time and memory: by `--pieces`, `--width` and `--blocks`. 12 million pieces with 6 blocks of width 256 took one to two
+minutes and 5 GB on an H200 that other trainings shared.
 """
 
 import argparse
