@@ -89,7 +89,8 @@ def compute_states(
 def tokens_at_once(model: Any, config: Any) -> int:
     """Positions in a batch: 512 on a CPU, and on a GPU as many as have all their states in a quarter of a GB.
 
-    A CPU is not faster with more, and where sentences are few, more of a larger batch is padding.
+    With more the offline encoder was not faster on the processor that was tried, and where sentences are few, more of a
+    larger batch is padding.
     """
     if model.base_model.device.type == "cpu":
         return 512

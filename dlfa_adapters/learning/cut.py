@@ -19,6 +19,11 @@ def fit_length(settings: Settings, model: Any) -> tuple[Settings, list[str]]:
     return settings.changed(max_length=length), said
 
 
+def length_asked(asked: Settings, fitted: Settings) -> dict[str, None]:
+    """What a request says of a default that `fit_length` cut: that none was given, so that it is cut when resumed."""
+    return {} if fitted.text.max_length == asked.text.max_length else {"max_length": None}
+
+
 def settings_to_predict(settings: Settings, task: Task, encoder: Encoder) -> Settings:
     """Settings by which is cut what is predicted; what is learned from may be cut shorter."""
     return settings.changed(max_length=kind_of_task(task).longest(settings.text.max_length, encoder.most_pieces))

@@ -11,6 +11,7 @@ from dlfa_adapters.ground.environment import Progress, is_main, wait_for_everyon
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.learning.auto_layer import LayerChoice
 from dlfa_adapters.learning.checks import check_kind, check_training, default_source, known_kind
+from dlfa_adapters.learning.cut import length_asked
 from dlfa_adapters.learning.dataset import PYTHON_OBJECTS, Sources, source_as_text
 from dlfa_adapters.learning.features import train_features
 from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
@@ -121,8 +122,7 @@ def train(
     ready = prepare(task, source, dev_data, language, reading, labels, model, method, settings, out, chosen, report)
     report("Loading encoder and data", 1, 1)
     plan = ready.plan
-    if plan.settings.text.max_length != settings.text.max_length:
-        request["max_length"] = None  # the default, cut to the encoder's positions, as it is again when resumed
+    request |= length_asked(settings, plan.settings)
     states = None if method.on_states else choose_states(ready, training.folder / "states")
     if not before and has_plan(out):
         plan.notes.append(f"A training of {out} that was cut short begins anew; --resume {out} would have gone on.")

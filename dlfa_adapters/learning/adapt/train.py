@@ -20,7 +20,7 @@ from dlfa_adapters.learning.adapt.data import MaskedDomain, mask_domain
 from dlfa_adapters.learning.adapt.options import SETTINGS, AdaptOptions, check_adaptation
 from dlfa_adapters.learning.adapt.plan import Adapted, AdaptPlan
 from dlfa_adapters.learning.adapt.text import read_unlabelled
-from dlfa_adapters.learning.cut import fit_length
+from dlfa_adapters.learning.cut import fit_length, length_asked
 from dlfa_adapters.learning.dataset import Sources, source_as_text
 from dlfa_adapters.learning.finish import machine
 from dlfa_adapters.learning.language.loop import EncoderTrainer, LanguageTrainer, learn_masked, perplexity
@@ -98,9 +98,8 @@ def adapt_encoder(
     report("Loading encoder and text", 0, 1)
     encoder = load_encoder(model)
     described = encoder.describe()
-    before, (settings, notes) = settings, fit_length(settings, encoder.model)
-    if settings != before:
-        request["max_length"] = None  # the default, cut to the encoder's positions, as it is again when resumed
+    asked, (settings, notes) = settings, fit_length(settings, encoder.model)
+    request |= length_asked(asked, settings)
     languages = [code.strip() for code in adapt.languages.split(",")] if adapt.languages else None
     text = read_unlabelled(source, task, adapt.split, languages, reading, split_pairs=adapt.split_pairs)
     masked = mask_domain(

@@ -11,7 +11,7 @@ from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.environment import Progress, is_main, wait_for_everyone
 from dlfa_adapters.heads.decoder import pretrained_decoder, save_decoder
 from dlfa_adapters.heads.language import RECORD, read_record
-from dlfa_adapters.learning.cut import fit_length
+from dlfa_adapters.learning.cut import fit_length, length_asked
 from dlfa_adapters.learning.finish import machine
 from dlfa_adapters.learning.language import (
     LanguagePlan,
@@ -93,9 +93,8 @@ def train_language(
     report("Loading encoder and text", 0, 1)
     encoder = load_encoder(model)
     described = encoder.describe()
-    before, (settings, notes) = settings, fit_length(settings, encoder.model)
-    if settings != before:
-        request["max_length"] = None  # the default, cut to the encoder's positions, as it is again when resumed
+    asked, (settings, notes) = settings, fit_length(settings, encoder.model)
+    request |= length_asked(asked, settings)
     tuning.decoder = pretrained_decoder(model, encoder.model.config)
     masked = mask_text(
         files, format, encoder.tokenizer,
