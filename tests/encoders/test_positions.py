@@ -23,6 +23,7 @@ from dlfa_adapters.learning import (
 )
 from dlfa_adapters.predict.load import load_run
 from dlfa_cli.main import app
+from tests.learning.killed import Killed, killed_at
 
 LONG = " ".join(["Anna met Bob in Rome"] * 8)  # 128 letters, each a piece
 TOLD = "max_length is 128, but this encoder has 48 positions; type --max-length 48 (max_length=48)."
@@ -124,14 +125,6 @@ def digest_of(record, way):
 @pytest.mark.parametrize("way", ["train", "adapt", "language"])
 def test_a_training_with_the_default_length_can_be_resumed(place, way, tmp_path, monkeypatch):
     """What is written down of it is that none was given."""
-
-    class Killed(BaseException):
-        pass
-
-    def die(stage, done, total):
-        if stage == "Training":
-            raise Killed
-
     monkeypatch.chdir(place)
     begin, resume = {
         "train": (lambda **o: train("pos", train_data="data", tuning="full", epochs=1, **o), resume_training),
@@ -139,7 +132,7 @@ def test_a_training_with_the_default_length_can_be_resumed(place, way, tmp_path,
         "language": (lambda **o: train_language("en", "texts/en.txt", steps=2, batch_size=4, **o), resume_language),
     }[way]
     with pytest.raises(Killed):
-        begin(model="encoder", out=tmp_path / "run", progress=die)
+        begin(model="encoder", out=tmp_path / "run", progress=killed_at(0))
     done = resume(tmp_path / "run")
     record = done.config if way == "train" else done.record
     assert record["training"]["max_length"] == 48

@@ -21,6 +21,7 @@ from dlfa_adapters.learning.frozen.judge import Judge
 from dlfa_adapters.learning.settings import make_settings
 from dlfa_adapters.learning.sources import mixture_of
 from dlfa_adapters.tasks import NER
+from tests.learning.killed import Killed, killed_at
 
 LANGUAGES = ["en", "de"]
 
@@ -87,9 +88,6 @@ def test_a_training_on_two_languages(start, folder, tmp_path):
 
 
 def test_it_can_be_resumed_from_what_is_written_down(start, folder, tmp_path):
-    class Killed(BaseException):
-        pass
-
     def die(number):
         raise Killed
 
@@ -232,22 +230,13 @@ def test_the_rows_that_trainer_gets_are_those_of_the_mixture(start, folder, tmp_
 
 @pytest.mark.parametrize("tuning", ["full", "features"])
 def test_a_mixture_goes_on_exactly_where_it_was_cut(tuning, start, folder, tmp_path):
-    class Killed(BaseException):
-        pass
-
-    def die(stage, done, total):
-        steps[0] += done if stage == "Training" else 0
-        if steps[0] >= 5:
-            raise Killed
-
-    steps = [0]
     data = {"train_data": by_language(folder, "train"), "dev_data": folder, "language": None}
     options = {"epochs": 4, "batch_size": 4, "source_temperature": 5.0, "fuse_layer": 2, **data}
     if tuning == "full":
         options["every"] = 3
     through, _ = start("ner", tmp_path / "through", tuning, **options)
     with pytest.raises(Killed):
-        start("ner", tmp_path / "cut", tuning, **options, progress=die)
+        start("ner", tmp_path / "cut", tuning, **options, progress=killed_at(5))
     cut = resume_training(tmp_path / "cut")
     for name, sha in through.config["files"].items():
         if name.endswith(".safetensors"):

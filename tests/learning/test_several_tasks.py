@@ -20,6 +20,7 @@ from dlfa_adapters.learning import resume_training
 from dlfa_adapters.learning.checks import check_options
 from dlfa_adapters.learning.several_tasks import SeveralTasks
 from dlfa_adapters.tasks import get_task
+from tests.learning.killed import Killed, killed_at
 
 
 @pytest.fixture(scope="module")
@@ -189,21 +190,12 @@ def test_several_sources_beside_a_task_in_one_of_them(tuning, both, tmp_path):
 
 @pytest.mark.parametrize("tuning", ["full", "lora", "several sources"])
 def test_it_goes_on_exactly_where_it_was_cut(tuning, together, both, tmp_path):
-    class Killed(BaseException):
-        pass
-
-    def die(stage, done, total):
-        steps[0] += done if stage == "Training" else 0
-        if steps[0] == 8:
-            raise Killed
-
-    steps = [0]
     options = {"epochs": 3, "every": 3, "aux_temperature": 2.0}
     run = both if tuning == "several sources" else together
     tuning = "full" if tuning == "several sources" else tuning
     through, _ = run(tuning, "through", **options)
     with pytest.raises(Killed):
-        run(tuning, "cut", **options, progress=die)
+        run(tuning, "cut", **options, progress=killed_at(8))
     cut = resume_training(tmp_path / "cut")
     tensors = [{n: f for n, f in run.config["files"].items() if n.endswith(".safetensors")} for run in (through, cut)]
     assert tensors[0] == tensors[1]
@@ -286,19 +278,9 @@ def test_on_frozen_states_the_encoder_reads_each_row_once(together, monkeypatch)
 
 def test_heads_on_frozen_states_go_on_where_they_were_cut(together, tmp_path):
     """In the midst of the second auxiliary task."""
-
-    class Killed(BaseException):
-        pass
-
-    def die(stage, done, total):
-        steps[0] += done if stage == "Training (pawsx)" else 0
-        if steps[0] == 3:
-            raise Killed
-
-    steps = [0]
     through, _ = together("features", "through", epochs=3)
     with pytest.raises(Killed):
-        together("features", "cut", epochs=3, progress=die)
+        together("features", "cut", epochs=3, progress=killed_at(3, "Training (pawsx)"))
     cut = resume_training(tmp_path / "cut")
     tensors = [{n: f for n, f in run.config["files"].items() if n.endswith(".safetensors")} for run in (through, cut)]
     assert tensors[0] == tensors[1]
