@@ -35,8 +35,9 @@ from pathlib import Path
 from typing import Any
 
 from knowledge_data import AUX, AUX_SIZES, LANGUAGES, SIZES, write_data
-from knowledge_tables import best_of, draw, group_of, markdown, read_rows, seed_of
-from measuring import machine
+from knowledge_tables import draw, group_of, markdown, seed_of
+from measuring import machine, read_rows
+from tunings import best_of
 
 SYSTEMS = ("cross", "multi", "+FA", "+DA", "+combined")
 RATES = (5e-5, 1e-4)

@@ -1,6 +1,5 @@
 """The rows of `knowledge.py`, and their tables."""
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,15 +8,10 @@ from typing import Any
 
 import language_tables
 from measuring import table
+from tunings import best_of, spread
 
 ORDER = ("cross", "multi", "+FA", "+DA", "+combined")
 TASKS = {"pos": "POS", "ner": "NER", "pawsx": "PAWS-X", "sentiment": "sentiment"}
-
-
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The lines of a file, those that failed left out."""
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    return [row for line in lines if "error" not in (row := json.loads(line))]
 
 
 def group_of(row: dict[str, Any]) -> tuple[str, str]:
@@ -28,11 +22,6 @@ def group_of(row: dict[str, Any]) -> tuple[str, str]:
 def seed_of(row: dict[str, Any]) -> int:
     """The seed of a row."""
     return int(row["cell"]["seed"])
-
-
-def best_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The row with the best dev score, of those with one seed and several rates."""
-    return max(rows, key=lambda row: row["dev"])
 
 
 class Knowledge:
@@ -146,11 +135,6 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
             axes.set_xticks(range(len(known.languages)), known.languages)
             axes.set(title=name, ylabel="macro-F1, %", ylim=(30, 100))
             axes.legend(fontsize=7, ncols=5, loc="upper center")
-
-
-def spread(values: Sequence[float]) -> str:
-    """Mean ± standard deviation."""
-    return f"{fmean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
 
 
 def markdown(rows: Sequence[dict[str, Any]]) -> str:

@@ -1,4 +1,4 @@
-"""What the benchmarks share: the name of the machine, timings in turn, ratios pair by pair, tables.
+"""What the benchmarks share: the name of the machine, timings in turn, ratios pair by pair, rows, tables.
 
     python benchmarks/measuring.py head.json evaluation.json
 
@@ -120,6 +120,12 @@ def as_markdown(result: Mapping[str, Any]) -> str:
     """Name, machine and table."""
     told = ", ".join(f"{name} {value}" for name, value in result["machine"].items())
     return f"**{result['benchmark']}**: {told}\n\n{table(result['header'], result['rows'])}\n"
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The lines of a file of JSON lines, those that failed left out; none where there is no file."""
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    return [row for line in lines if "error" not in (row := json.loads(line))]
 
 
 if __name__ == "__main__":

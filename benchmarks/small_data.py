@@ -34,7 +34,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from measuring import machine, table
+from measuring import machine, read_rows, table
 
 SIZES = (50, 100, 500, 5000)
 LANGUAGES = {"ner": "de,es,sw,ru,yo", "topic": "de,es,sw,tr,zh", "xnli": "de,es,sw,tr,zh"}
@@ -219,12 +219,6 @@ def run_group(group: list[dict[str, Any]]) -> None:
         except Exception as error:
             row = {"cell": cell, "error": f"{type(error).__name__}: {error}"[-2000:]}
         print(json.dumps(row), flush=True)
-
-
-def read_rows(out: Path) -> list[dict[str, Any]]:
-    """The lines of a file, those that failed left out."""
-    lines = out.read_text("utf-8").splitlines() if out.exists() else []
-    return [row for line in lines if "error" not in (row := json.loads(line))]
 
 
 def name_of(cell: dict[str, Any]) -> str:

@@ -39,7 +39,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from measuring import machine, table
+from measuring import machine, read_rows, table
 
 CELL = Path(__file__).with_name("tunings_cell.py")
 SAMPLES = {"ner": "samples:ner", "pos": "samples:pos", "xnli": "samples:nli", "pawsx": "samples:pawsx"}
@@ -252,12 +252,6 @@ def run_all(
                 told = f"{cell['task']} {cell['tuning']} {cell['head']} {cell['options']}"
                 print(f"{told}: {row.get('error') or row['dev']}", flush=True)
                 running |= {pool.submit(run, following) for following in after(row)}
-
-
-def read_rows(out: Path) -> list[dict[str, Any]]:
-    """The rows of a file, those that failed left out."""
-    lines = out.read_text("utf-8").splitlines() if out.exists() else []
-    return [row for line in lines if "error" not in (row := json.loads(line))]
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
