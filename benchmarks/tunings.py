@@ -169,8 +169,9 @@ def grid_of(task: str, tuning: str, head: str) -> list[tuple[float | None, float
 
 
 def rate_pairs(text: str) -> list[tuple[float | None, float]]:
-    """Rates below the head and of the head, as they are typed."""
-    return [(float(below), float(head)) for below, head in (pair.split("/") for pair in text.split(","))]
+    """Rates below the head and of the head, as they are typed; `none` below it where nothing learns there."""
+    pairs = (pair.split("/") for pair in text.split(","))
+    return [(None if below == "none" else float(below), float(head)) for below, head in pairs]
 
 
 def group_of(cell: dict[str, Any]) -> tuple[str, str, str]:
@@ -394,7 +395,7 @@ def main() -> None:
     parser.add_argument("--max-steps", type=int)
     parser.add_argument("--every", type=int)
     parser.add_argument("--seeds", type=lambda text: [int(part) for part in text.split(",")], default=[0])
-    parser.add_argument("--rates", type=rate_pairs, help="try these, e.g. 5e-5/1e-3,1e-4/1e-3, for every row")
+    parser.add_argument("--rates", type=rate_pairs, help="try these for every row, e.g. 5e-5/1e-3,1e-4/1e-3; none/1e-3")
     parser.add_argument("--default-rates", action="store_true", help="those of dlfa train, for every row")
     parser.add_argument("--gpus", type=int, default=0, help="GPUs to use; 0: whatever the processes see")
     parser.add_argument("--at-once", type=int, default=1, help="cells on a GPU, or on the machine, at a time")
