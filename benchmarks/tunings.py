@@ -9,10 +9,10 @@ trained model with those that a new process gets from its run folder.
 
 trains on all English data and scores target languages, each with the last layer alone and with DLFA at the fuse layer.
 PANX holds `<language>/train.tsv`, `dev.tsv`, `test.tsv`, UDPOS `train-en.tsv`, `dev-en.tsv`, `test-<language>.tsv`, and
-`--data-parse UD` a folder for each treebank, `UD_English-EWT` among them. A language without labelled test data is
-scored on dev, which the table marks with *. Training and selection see English
-alone. ADAPTERS holds a folder of `dlfa train-language` for each language (`en`, `de`...), for the tuning `stack`, which
-is left out without them.
+so do the folders of `--data-xnli` and `--data-topic`; that of `--data-parse` has a folder for each treebank,
+`UD_English-EWT` among them. A language without labelled test data is scored on dev, which the table marks with *.
+Training and selection see English alone. ADAPTERS holds a folder of `dlfa train-language` for each language (`en`,
+`de`...), for the tuning `stack`, which is left out without them.
 
 On real data every row gets rates of its own: with the first of `--seeds` each tuning and head, the last layer too, is
 trained at every pair of rates in `GRIDS` (of what is below the head, of the head), and the pair with the best score on
