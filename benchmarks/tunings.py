@@ -53,9 +53,11 @@ PARSE_TUNINGS = (
     "full/last", "full/dlfa@4", "full/dlfa@7", "full/dlfa@10",
     "lora/last", "lora/dlfa@4", "lora/dlfa@7", "lora/dlfa@10",
     "features/last", "features/dlfa@4", "features/dlfa@7", "features/dlfa@10",
-    "features/last-bilstm", "features/dlfa@7-bilstm", "features/bilstm",
+    "features/layer@4", "features/layer@7", "features/layer@10",
+    "features/last-bilstm", "features/dlfa@4-bilstm", "features/dlfa@7-bilstm", "features/dlfa@10-bilstm",
+    "features/bilstm", "full/last-upos",
 )  # fmt: skip
-"""Those for parsing, where the best fuse layer is not known: DLFA at three layers."""
+"""Those for parsing, where the best fuse layer is not known: DLFA at three layers, and each of these alone."""
 
 GRIDS: dict[str, list[tuple[float | None, float]]] = {
     "full": [(2e-5, 1e-3), (5e-5, 1e-3), (1e-4, 1e-3), (2e-4, 1e-3), (5e-5, 1e-4)],
@@ -87,6 +89,7 @@ NAMES = {
     "layer-bilstm": "layer {layer} alone, BiLSTM",
     "dlfa-bilstm": "DLFA {layer}, layer norm, BiLSTM",
     "last-bilstm": "last, BiLSTM",
+    "last-upos": "last, gold parts of speech",
 }
 LANGUAGES = {
     "ner": "de,es,fr,nl,pl,pt,ru,sw,yo,ar,et,hi,tr,zh",

@@ -38,9 +38,11 @@ HEADS: dict[str, dict[str, Any]] = {
     "layer-bilstm": {"fusion": "layer", "classifier": "bilstm"},
     "dlfa-bilstm": {"fusion": "dlfa", "norm": "layer", "classifier": "bilstm"},
     "last-bilstm": {"fusion": "last", "classifier": "bilstm"},
+    "last-upos": {"fusion": "last", "upos": "gold"},
 }
 """DLFA at a fuse layer, also with layer norm in its gate; the last layer; that one layer alone; Wu and Dredze 2019 on
-frozen features, and their LSTM on one layer and on DLFA. `dlfa@7` says the fuse layer."""
+frozen features, and their LSTM on one layer and on DLFA; a parser that reads gold parts of speech. `dlfa@7` says the
+fuse layer."""
 
 TEXTS = ["Anna Schmidt met Bob in New York.", "Habari", "王小明在北京大学学习。", "2 + 2 = 5, isn't it?"]
 
