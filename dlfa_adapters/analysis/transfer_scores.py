@@ -21,7 +21,7 @@ Scores = dict[str, dict[str, float]]
 _LANGUAGE = "language"
 
 
-def read_scores(place: str | Path) -> Scores:
+def read_scores(place: str | Path, task: str | None = None) -> Scores:
     """Scores by language, those of the library in per cent.
 
     Args:
@@ -29,27 +29,28 @@ def read_scores(place: str | Path) -> Scores:
             its baseline, the means over seeds. A JSON file with a score for each language, `{"de": 71.2}`, or with
             several such by name, or what `dlfa evaluate --json` or `dlfa sweep --json` printed. A CSV or TSV file with
             a column `language` and one or several of scores.
+        task: What the scores must be of, where the place tells; None for any.
 
     Returns:
         The scores; a language whose score is not defined is left out.
 
     Raises:
         DataError: If there is no such file or folder, or the file is none of these.
-        ConfigError: If there are several evaluations beside a run, or none.
+        ConfigError: If there are several evaluations beside a run, or none, or they are of another task.
         RunError: If a saved evaluation or sweep is damaged.
     """
     path = Path(place)
     check_there(path)
     if (sweep := sweep_file(path)) is not None:
-        return _of_sweep(sweep, str(path))
+        return _of_sweep(sweep, str(path), task)
     if is_evaluation(path):
-        return _of_report(read_report(path), str(path))
+        return _of_report(read_report(path), str(path), task)
     if path.is_dir():
-        return _of_run(path)
+        return _of_run(path, task)
     if path.suffix in (".csv", ".tsv"):
         return _of_table(path)
     if path.suffix == ".json":
-        return _of_json(path)
+        return _of_json(path, task)
     raise DataError(
         f"{path}: expected a run or sweep, a saved evaluation, or a .json, .csv or .tsv file of scores by language"
     )
@@ -69,10 +70,10 @@ def join_scores(parts: Iterable[Scores]) -> Scores:
     return joined
 
 
-def _of_run(path: Path) -> Scores:
+def _of_run(path: Path, task: str | None) -> Scores:
     found = evaluations_of(path)
     if len(found) == 1:
-        return _of_report(read_report(found[0]), str(path))
+        return _of_report(read_report(found[0]), str(path), task)
     if found:
         raise ConfigError(f"There are several evaluations of {path}; name one: {', '.join(map(str, found))}.")
     raise ConfigError(
@@ -80,14 +81,16 @@ def _of_run(path: Path) -> Scores:
     )
 
 
-def _of_report(report: Report, name: str) -> Scores:
+def _of_report(report: Report, name: str, task: str | None) -> Scores:
+    _check_task(report.task["name"], task, name)
     main = next(iter(report.titles))
     scores = {row.language: row.scores[main].value for row in report.table.languages}
     return {name: _by_main_code({x: 100 * score for x, score in scores.items() if score is not None}, name)}
 
 
-def _of_sweep(file: Path, name: str) -> Scores:
+def _of_sweep(file: Path, name: str, task: str | None) -> Scores:
     saved = read_sweep(file)
+    _check_task(saved.task, task, name)
     lines = {line.name: line for line in (saved.best, *saved.table.lines) if line.name in (saved.best.name, BASELINE)}
     return {
         f"{name}: {line.name}": _by_main_code(
@@ -97,7 +100,20 @@ def _of_sweep(file: Path, name: str) -> Scores:
     }
 
 
-def _of_json(path: Path) -> Scores:
+def _check_task(its: str, task: str | None, name: str) -> None:
+    """Refuse scores of another task.
+
+    Raises:
+        ConfigError: If they are of one.
+    """
+    if task is not None and its != task:
+        raise ConfigError(
+            f"Expected scores of {task}, but {name} has those of {its}; name one of {task}, or type dlfa analyze "
+            f"overlap {its} with the data of {its}."
+        )
+
+
+def _of_json(path: Path, task: str | None) -> Scores:
     try:
         lines = "\n".join(read_lines(path, Notes(path)))
         told = json.loads(lines, object_pairs_hook=lambda pairs: _each_once(pairs, path))
@@ -105,11 +121,11 @@ def _of_json(path: Path) -> Scores:
         raise DataError(f"{path}: expected JSON, but it is none: {error}") from None
     if isinstance(told, dict) and "source_languages" in told:
         try:
-            return _of_report(Report.from_dict(told), str(path))
+            return _of_report(Report.from_dict(told), str(path), task)
         except (LookupError, TypeError, AttributeError) as error:
             raise RunError(f"{path} is damaged ({error}); evaluate again.") from None
     if isinstance(told, dict) and "heads" in told:
-        return _of_sweep(path, str(path))
+        return _of_sweep(path, str(path), task)
     several = isinstance(told, dict) and told and all(isinstance(each, dict) for each in told.values())
     scores = told if several else {path.stem: told}
     return {name: _by_main_code(_numbers(each, path), path) for name, each in scores.items()}

@@ -80,7 +80,7 @@ def overlap(
         from dlfa_adapters.encoders.load import load_tokenizer
         from dlfa_adapters.learning.dataset import check_same_kind, load_split
 
-    by_model = join_scores(map(read_scores, scores or ()))
+    by_model = join_scores(read_scores(place, task) for place in scores or ())
     known = load_split(source, task, "train", language, reading)
     tested = load_source(data, task, split, language_list(languages), **reading.of(data))
     check_same_kind(known, tested, "--data")

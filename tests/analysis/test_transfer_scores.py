@@ -60,6 +60,19 @@ def test_of_a_saved_evaluation_and_of_the_run_beside_it(run, data, saved, tmp_pa
     assert read_scores(path) == {str(path): pytest.approx(scores)}
 
 
+def test_scores_of_another_task_are_refused(run, saved, tmp_path):
+    folder, report = saved
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(report.to_dict()), "utf-8")
+    for place in (folder, run, path):
+        assert read_scores(place, "ner") == read_scores(place)
+        with pytest.raises(ConfigError, match=rf"^Expected scores of pos, but {place} has those of ner; name one of"):
+            read_scores(place, "pos")
+    table = tmp_path / "scores.csv"
+    table.write_text("language,f1\nde,71.2\n", "utf-8")
+    assert read_scores(table, "pos") == {"f1": {"de": 71.2}}  # which does not tell
+
+
 def test_a_run_without_an_evaluation_or_with_several(run, data, saved, tiny_folder, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(ConfigError, match=r"no saved evaluation of .*empty; type dlfa evaluate .* --save"):
@@ -81,7 +94,9 @@ def test_of_a_sweep(data, tiny_folder, tmp_path):
         out=tmp_path / "sweep", plots=False,
     )  # fmt: skip
     best = done.result.best().spec.name
-    found = read_scores(done.folder)
+    found = read_scores(done.folder, "ner")
+    with pytest.raises(ConfigError, match="Expected scores of pos, but .* has those of ner"):
+        read_scores(done.folder, "pos")
     assert set(found) == {f"{done.folder}: {name}" for name in (best, "last")}
     for name in (best, "last"):
         line = done.table.line(name)
