@@ -39,7 +39,10 @@ def translate(
         typer.Option(help="What BLEU-1 counts: 13a, intl, zh, char, none, pieces; default: by the language."),
     ] = None,
     limit: Annotated[int, typer.Option(min=2, help="Take the first N sentences.")] = 200,
-    max_length: Annotated[int, typer.Option(min=4, help="Most pieces of a sentence.")] = 128,
+    max_length: Annotated[
+        int | None,
+        typer.Option(min=4, help="Most pieces of a sentence; default: 128, or as many as the encoder takes."),
+    ] = None,
     show: Annotated[int, typer.Option(min=0, help="Print the first N sentences as they are translated.")] = 1,
     show_layer: Annotated[int | None, typer.Option(help="Shifted there; default: as layer 10 is in 12.")] = None,
     resamples: Resamples = RESAMPLES,

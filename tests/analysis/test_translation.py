@@ -268,6 +268,7 @@ def test_what_is_longer_than_the_encoder_takes_is_cut_and_told(linear):
         ({"alphas": [0]}, ConfigError, "finite weights other than 0, got 0"),
         ({"alphas": [1, float("nan")]}, ConfigError, "finite weights other than 0, got 1, nan"),
         ({"units": "words"}, ConfigError, "BLEU-1 counts one of"),
+        ({"max_length": 33}, ConfigError, "max_length is 33, but this encoder has 32 positions; type --max-length 32"),
         ({"text": {"en": ["x.txt"]}}, ConfigError, "expected text of en and de, got that of en"),
         ({"means": "no.safetensors"}, DataError, "expected a file of language means"),
     ],

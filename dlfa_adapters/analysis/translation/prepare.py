@@ -1,5 +1,6 @@
 """What token translation needs, made of files: the model, the means of both languages, their token sets."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,13 @@ from dlfa_adapters.analysis.translation.measure import measure_translation
 from dlfa_adapters.analysis.translation.report import TranslationReport
 from dlfa_adapters.analysis.translation.text import token_sets
 from dlfa_adapters.encoders.means import LanguageMeans
-from dlfa_adapters.encoders.positions import most_positions
+from dlfa_adapters.encoders.positions import fitting_length
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.heads import load_masked_lm
+
+_MAX_LENGTH = 128
+
+logger = logging.getLogger(__name__)
 
 THESE = "the sentences themselves and their translations"
 
@@ -29,7 +34,7 @@ def translate_tokens(
     language_adapter: str | Path | None = None,
     means: str | Path | None = None,
     text: Mapping[str, Sequence[str | Path]] | None = None,
-    max_length: int = 128,
+    max_length: int | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> TranslationReport:
@@ -43,12 +48,13 @@ def translate_tokens(
         means: A file that `dlfa analyze means` made of this model.
         text: Files of each language, a paragraph a line, from which means and token sets are made; without them both
             are made of the pairs, and with `means` the token sets alone.
-        max_length: Most pieces of a sentence, or as many as the encoder has positions for.
+        max_length: Most pieces of a sentence; default: 128, or as many as the encoder has positions for.
         progress: Called with what was just done.
         **options: Of `measure_translation`.
 
     Raises:
-        ConfigError: If there is no such model, it has no decoder, or the means are of another one.
+        ConfigError: If there is no such model, it has no decoder or fewer positions than `max_length`, or the means are
+            of another one.
         DataError: If a file cannot be read, or has no text.
         MissingExtraError: If sacrebleu is not installed.
     """
@@ -57,7 +63,9 @@ def translate_tokens(
         LanguageMeans.read(means).record.check_languages(languages, means)
     encoder = load_masked_lm(model, language_adapter)
     encoder = replace(encoder, model=encoder.model.to("cuda") if torch.cuda.is_available() else encoder.model)
-    longest = min(max_length, most_positions(encoder.model) or max_length)
+    longest, said = fitting_length(encoder.model, max_length or _MAX_LENGTH, was_given=max_length is not None)
+    for sentence in said:
+        logger.info(sentence)
     source, target = (map(str, texts(language).texts) for language in languages)
     sets = token_sets(encoder.tokenizer, source, target)
     if means is not None:
