@@ -93,7 +93,7 @@ def measure_run(run: str | Path | Run, pairs: Pairs, **options: Any) -> Parallel
         RunError: If the folder is not a complete run; see `load_run`.
         DataError: If there are fewer than two pairs.
     """
-    return _measure(open_run(run), pairs, options)
+    return measure_opened(open_run(run), pairs, **options)
 
 
 def measure_encoder(name: str, pairs: Pairs, **options: Any) -> ParallelReport:
@@ -108,10 +108,11 @@ def measure_encoder(name: str, pairs: Pairs, **options: Any) -> ParallelReport:
         ConfigError: If there is no such model, or the hub cannot be reached.
         DataError: If there are fewer than two pairs.
     """
-    return _measure(open_encoder(name), pairs, options)
+    return measure_opened(open_encoder(name), pairs, **options)
 
 
-def _measure(opened: Opened, pairs: Pairs, options: dict[str, Any]) -> ParallelReport:
+def measure_opened(opened: Opened, pairs: Pairs, **options: Any) -> ParallelReport:
+    """The same of a model that `open_all` gives."""
     known = {"name": opened.name, "fusion": opened.fusion, "max_length": opened.max_length}
     return measure_parallel(opened.model, opened.tokenizer, pairs, **{**known, **options})
 

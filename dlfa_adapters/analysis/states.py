@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -19,6 +20,8 @@ from dlfa_adapters.predict.centred import NOT_TOLD, check_not_centred
 from dlfa_adapters.predict.forms import load_fast
 from dlfa_adapters.predict.load import head_config
 from dlfa_adapters.runs import Run, read_run
+
+M = TypeVar("M")
 
 FUSED = "fused"
 """The name of the state behind the fusion; layers are called `0`..`L`."""
@@ -72,12 +75,39 @@ def open_encoder(name: str) -> Opened:
     return Opened(name, model, encoder.tokenizer, max_length=min(Opened.max_length, encoder.most_pieces))
 
 
-def open_all(encoder: str | None, runs: Iterable[Run]) -> Iterator[Opened]:
-    """An encoder, where one is named, and the models of runs; each is opened when the one before it is done with."""
-    if encoder is not None:
-        yield open_encoder(encoder)
-    for run in runs:
-        yield open_run(run)
+def open_all(
+    encoder: str | None, runs: Iterable[Run], check: Callable[[Opened], object] = lambda opened: None
+) -> Iterator[Opened]:
+    """An encoder, where one is named, and the models of runs, as `in_turn`.
+
+    Args:
+        encoder: See `open_encoder`.
+        runs: See `open_run`.
+        check: Refuses what cannot be measured.
+    """
+    named = [] if encoder is None else [partial(open_encoder, encoder)]
+    return in_turn([*named, *(partial(open_run, run) for run in runs)], check)
+
+
+def in_turn(ways: Sequence[Callable[[], M]], check: Callable[[M], object] = lambda model: None) -> Iterator[M]:
+    """Open models, each when the one before it is done with.
+
+    Before the first is given, the others are opened once and let go, so that one that cannot be used is refused before
+    another one has been measured.
+
+    Args:
+        ways: Each opens a model.
+        check: Refuses what cannot be measured.
+    """
+
+    def checked(way: Callable[[], M]) -> M:
+        model = way()
+        check(model)
+        return model
+
+    for way in ways[1:]:
+        checked(way)
+    yield from map(checked, ways)
 
 
 @torch.no_grad()

@@ -45,13 +45,14 @@ def cosine(
         raise ConfigError("Name what is to be looked at: run folders, or an encoder with --model offline.")
     pairs, read = read_parallel(parallel, limit), read_models(runs, model, plot)
     with loading() as screen:
-        from dlfa_adapters.analysis.parallel import measure_encoder, measure_run
+        from dlfa_adapters.analysis.parallel import measure_opened
         from dlfa_adapters.analysis.parallel_report import (
             all_differences,
             parallel_notes,
             parallel_tables,
             plot_parallel,
         )
+        from dlfa_adapters.analysis.states import open_all
 
     with progress_bars(screen) as progress:
 
@@ -63,8 +64,7 @@ def cosine(
                 "on_progress": lambda done: progress(f"Sentences ({name})", done, total),
             }
 
-        reports = [] if model is None else [measure_encoder(model, pairs, **options(model))]
-        reports += [measure_run(run, pairs, **options(str(run.folder))) for run in read]
+        reports = [measure_opened(opened, pairs, **options(opened.name)) for opened in open_all(model, read)]
     if plot is not None:
         plot_parallel(reports, plot)
     compared = all_differences(reports)

@@ -102,7 +102,9 @@ def head_probing(
     if probed.dropped:
         print_lines(screen, [f"Left out: {left_out(probed.dropped)}."])
     with progress_bars(screen) as progress:
-        found = [heads.probe_heads(opened, probed, options, progress) for opened in open_all(model, read)]
+        found = [
+            heads.probe_heads(opened, probed, options, progress) for opened in open_all(model, read, heads.check_heads)
+        ]
     found += before
     overlaps = top_overlap(heads.by_language(found) if by_language else heads.rankings(found), chosen)
     if plot is not None:

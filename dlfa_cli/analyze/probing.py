@@ -1,6 +1,7 @@
 """`dlfa analyze probing`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -151,8 +152,9 @@ def _by_task(given: list[str], option: str, known: dict[str, str] | None = None)
 
 def _opened(before: str, models: "list[Run | str]", *, checked: bool) -> "Iterator[tuple[str | None, Opened]]":
     """The pre-trained encoder, then the models, each opened when it is wanted."""
+    from dlfa_adapters.analysis.probing.models import check_shape
     from dlfa_adapters.analysis.starts import check_start
-    from dlfa_adapters.analysis.states import open_encoder, open_run
+    from dlfa_adapters.analysis.states import Opened, in_turn, open_encoder, open_run
     from dlfa_adapters.encoders import fingerprint
     from dlfa_adapters.runs import Run
 
@@ -160,6 +162,12 @@ def _opened(before: str, models: "list[Run | str]", *, checked: bool) -> "Iterat
     for model in models:
         if checked and isinstance(model, Run):
             check_start(model, fingerprint(encoder.model), "name the weights that it was trained on with --model")
-    yield None, encoder
-    for model in models:
-        yield (str(model.config["task"]), open_run(model)) if isinstance(model, Run) else (None, open_encoder(model))
+
+    def open_one(model: Run | str) -> tuple[str | None, Opened]:
+        return (str(model.config["task"]), open_run(model)) if isinstance(model, Run) else (None, open_encoder(model))
+
+    def open_before() -> tuple[str | None, Opened]:
+        return None, encoder
+
+    ways: list[Callable[[], tuple[str | None, Opened]]] = [open_before, *(partial(open_one, model) for model in models)]
+    yield from in_turn(ways, lambda opened: check_shape(encoder, opened[1]))

@@ -1,6 +1,7 @@
 """`dlfa analyze pseudo-perplexity`."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -77,6 +78,9 @@ def pseudo_perplexity(
             pseudo_perplexity_notes,
             pseudo_perplexity_tables,
         )
+        from dlfa_adapters.analysis.pseudo_perplexity.score import Windows
+        from dlfa_adapters.analysis.states import in_turn
+        from dlfa_adapters.encoders import Encoder
         from dlfa_adapters.runs import Run
 
         for each in named:
@@ -84,11 +88,15 @@ def pseudo_perplexity(
                 check_masked(each)
         texts, lines = _texts(text or [], data, split, task, language_list(languages), limit, reading)
         print_lines(screen, lines)
+
+    def check(encoder: Encoder) -> None:
+        Windows.of(encoder, [], max_length)
+
     found = []
     with progress_bars(screen) as progress:
-        for each in named:
+        for encoder in in_turn([partial(load_masked, name) for name in named], check):
             found += measure_pseudo_perplexity(
-                load_masked(each), texts, max_length=max_length, resamples=resamples, seed=seed, progress=progress
+                encoder, texts, max_length=max_length, resamples=resamples, seed=seed, progress=progress
             )
     if plot is not None:
         plot_pseudo_perplexity(found, plot)

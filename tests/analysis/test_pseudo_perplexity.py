@@ -276,6 +276,14 @@ def test_typed(checkpoint, adapted, text, tmp_path):
     assert "│ en" not in done.stdout
 
 
+def test_all_models_are_looked_at_before_the_first_is_measured(checkpoint, folder, text, monkeypatch):
+    """A later one without a decoder costs nobody the time of those before it."""
+    monkeypatch.setattr("dlfa_adapters.analysis.pseudo_perplexity.measure.score_pieces", lambda *_, **__: 1 / 0)
+    done = dlfa(checkpoint("bert"), folder, "--text", text)
+    with pytest.raises(ConfigError, match=f"^The encoder '{folder}' has no decoder, which writes pieces; name a"):
+        raise done.exception
+
+
 def test_what_is_left_out_is_told_in_words(checkpoint, tmp_path):
     (tmp_path / "en.txt").write_text("anna met\nfar\nanna met\n", "utf-8")
     (tmp_path / "de.txt").write_text("far\nbob\n", "utf-8")

@@ -95,7 +95,7 @@ def test_of_a_sweep(data, tiny_folder, tmp_path):
     )  # fmt: skip
     best = done.result.best().spec.name
     found = read_scores(done.folder, "ner")
-    with pytest.raises(ConfigError, match="Expected scores of pos, but .* has those of ner"):
+    with pytest.raises(ConfigError, match=r"Expected scores of pos, but .* has those of ner"):
         read_scores(done.folder, "pos")
     assert set(found) == {f"{done.folder}: {name}" for name in (best, "last")}
     for name in (best, "last"):

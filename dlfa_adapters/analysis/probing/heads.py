@@ -61,6 +61,15 @@ class HeadProbing:
         return cls(**{**record, **maps, "languages": by_language})
 
 
+def check_heads(model: Opened) -> None:
+    """Refuse a model whose heads cannot be probed.
+
+    Raises:
+        UnsupportedModelError: If they cannot be told apart.
+    """
+    HeadStates(model.model)
+
+
 def probe_heads(
     model: Opened,
     data: ProbeData,

@@ -127,7 +127,7 @@ def probe_models(
     names = [data.task.name for data in tasks]
     if twice := [name for name in names if names.count(name) > 1]:
         raise ConfigError(f"The task {twice[0]} comes twice; give each probing task once.")
-    shape, chosen = _shape(before), _layers(before, layers)
+    chosen = _layers(before, layers)
 
     edges: dict[str, list[str | None]] = {}
 
@@ -143,11 +143,7 @@ def probe_models(
 
     found, trained_on = [counts(before)], list[tuple[str, str | None]]()
     for task, model in models:
-        if _shape(model) != shape:
-            raise ConfigError(
-                f"{model.name} is {_shape(model)}, {before.name} is {shape}; name the encoder that it was fine-tuned "
-                "from with --model."
-            )
+        check_shape(before, model)
         found.append(counts(model))
         trained_on.append((model.name, task))
     cells = _cells(found, trained_on, tasks, options, chosen)
@@ -213,6 +209,19 @@ def _layers(model: Opened, layers: Sequence[int] | None) -> list[int]:
     if not layers or (wrong := [layer for layer in layers if not 0 <= layer <= depth]):
         raise ConfigError(f"{model.name} has the layers 0 to {depth}, got {wrong[0] if layers else 'none'}.")
     return sorted(set(layers))
+
+
+def check_shape(before: Opened, model: Opened) -> None:
+    """Refuse a model that cannot have been fine-tuned from another one.
+
+    Raises:
+        ConfigError: If its encoder is of another family, depth or width.
+    """
+    if _shape(model) != _shape(before):
+        raise ConfigError(
+            f"{model.name} is {_shape(model)}, {before.name} is {_shape(before)}; name the encoder that it was "
+            "fine-tuned from with --model."
+        )
 
 
 def _shape(model: Opened) -> str:

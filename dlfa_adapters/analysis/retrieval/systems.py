@@ -51,6 +51,7 @@ def word_systems(
     if word2vec is not None and not texts:
         raise ConfigError("word2vec is trained on text; add --text LANGUAGE=FILE for every language.")
     lines = {language: read_lines(path, Notes(path)) for language, path in texts.items()}
+    read = {x: read_vectors(path, words[x], x) for x, path in vectors.items()}
     systems: dict[str, dict[str, WordVectors]] = {}
     tokenizer = None
     for opened in models:
@@ -64,8 +65,8 @@ def word_systems(
                 x: words_in_context(opened, words[x], of_language, x, contexts=contexts, progress=progress)
                 for x, of_language in lines.items()
             }
-    if vectors:
-        systems[VECTORS] = {x: read_vectors(path, words[x], x) for x, path in vectors.items()}
+    if read:
+        systems[VECTORS] = read
     if word2vec is not None:
         how = {"options": word2vec, "progress": progress}
         systems[WORD2VEC] = {x: train_word2vec(words[x], each, x, **how) for x, each in lines.items()}  # type: ignore[arg-type]
