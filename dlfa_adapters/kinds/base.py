@@ -125,17 +125,15 @@ class Kind(KindOfHead):
         return max_length
 
     @abstractmethod
-    def encode(
-        self,
-        tokenizer: Any,
-        inputs: Sequence[Any],
-        labels: Sequence[str],
-        *,
-        max_length: int = 128,
-        context: int = 64,
-        pooling: str = "first",
-    ) -> "Encoded":
-        """Inputs as rows for an encoder, and what makes predictions of its logits."""
+    def encode(self, tokenizer: Any, inputs: Sequence[Any], labels: Sequence[str], **cut: Any) -> "Encoded":
+        """Inputs as rows for an encoder, and what makes predictions of its logits.
+
+        Args:
+            tokenizer: A fast tokenizer.
+            inputs: The inputs.
+            labels: Label names by id.
+            **cut: `max_length` (128), `context` (64) and `pooling` (`first`), whether or not a kind has a use for each.
+        """
 
     @abstractmethod
     def predictor(

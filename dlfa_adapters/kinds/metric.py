@@ -111,6 +111,16 @@ def quotient(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     return np.divide(numerator, denominator, out=out, where=np.asarray(denominator) != 0)
 
 
+def share(counts: np.ndarray) -> np.ndarray:
+    """What is right of all, from `(..., 2)` counts of both; NaN where there is nothing."""
+    return quotient(counts[..., 0], counts[..., 1])
+
+
+def f1(counts: np.ndarray) -> np.ndarray:
+    """F1 from `(..., 3)` counts of what is right, predicted and gold; NaN where nothing is predicted or gold."""
+    return quotient(2 * counts[..., 0], counts[..., 1] + counts[..., 2])
+
+
 def check_items(predictions: Sequence[object], references: Sequence[object]) -> None:
     """Checks that every item has one prediction.
 
@@ -119,6 +129,11 @@ def check_items(predictions: Sequence[object], references: Sequence[object]) -> 
     """
     if len(predictions) != len(references):
         raise DataError(f"expected predictions for {len(references)} items, got {len(predictions)}; give one for each.")
+
+
+def as_counts(rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
+    """Counts of each item, (items, width), also of no item."""
+    return np.array(rows, dtype=np.int64).reshape(len(rows), width)
 
 
 def check_lengths(predictions: Sequence[Sequence[object]], references: Sequence[Sequence[object]]) -> None:
@@ -236,6 +251,5 @@ def counts_by_label(predictions: Sequence[Sequence[str]], gold: Sequence[Sequenc
 
 def macro_f1(counts: np.ndarray) -> np.ndarray:
     """The mean of F1 over the labels that are in gold or predicted, from sums of `counts_by_label`."""
-    by_label = counts.reshape(*counts.shape[:-1], -1, 3)
-    f1 = quotient(2 * by_label[..., 0], by_label[..., 1] + by_label[..., 2])
-    return quotient(np.nansum(f1, -1), (~np.isnan(f1)).sum(-1))
+    by_label = f1(counts.reshape(*counts.shape[:-1], -1, 3))
+    return quotient(np.nansum(by_label, -1), (~np.isnan(by_label)).sum(-1))

@@ -1,5 +1,6 @@
 """Classification: a label for each text or pair of texts."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters.data.readers.base import Example, Notes
 from dlfa_adapters.data.readers.labelled_text import LABEL_SPELLINGS
+from dlfa_adapters.data.readers.lines import read_lines, write_lines
 from dlfa_adapters.data.sentences import cut_documents
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.kinds.base import Kind
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from dlfa_adapters.kinds.classification.classifier import Classifier, Texts
 
 _ID_NAMES = {"topic": "index_id", "xnli": "pairID"}  # what the data set of a task calls its ids
+_IN_FILES = ("id", "language", "text", "text_pair", "label", "gold", "placeholder")
 _SEVERAL, _CHOICE = "multilabel_classification", "multiple_choice"
 
 
@@ -119,10 +122,9 @@ class Classification(Kind):
         labels: Sequence[str],
         *,
         max_length: int = 128,
-        context: int = 64,
-        pooling: str = "first",
         first_sentences: int | None = None,
         languages: Sequence[str] = (),
+        **others: Any,
     ) -> "Texts":
         """See `classifier.Texts`; a text is a row, so there is no context and nothing to pool."""
         from dlfa_adapters.kinds.classification.classifier import Texts, columns_of
@@ -187,16 +189,20 @@ class Classification(Kind):
         return _ID_NAMES.get(task.name, "id")
 
     def write_predictions(self, path: Path, predicted: Any) -> None:
-        """See `classifier.write_labels`."""
-        from dlfa_adapters.kinds.classification.classifier import write_labels
-
-        write_labels(path, predicted)
+        """An item a line, as JSON."""
+        columns = predicted.ids, predicted.inputs, predicted.predicted, predicted.gold, predicted.placeholder
+        rows = (
+            dict(zip(_IN_FILES, (id_, predicted.language, *texts, *rest), strict=True))
+            for id_, texts, *rest in zip(*columns, strict=True)
+        )
+        write_lines(path, [json.dumps(row, ensure_ascii=False) for row in rows])
 
     def read_predictions(self, path: Path, ids: list[str] | None) -> dict[str, Any]:
-        """See `classifier.read_labels`."""
-        from dlfa_adapters.kinds.classification.classifier import read_labels
-
-        return read_labels(path)
+        """What `write_predictions` wrote."""
+        rows = [json.loads(line) for line in read_lines(path, Notes(path))]
+        names = {"ids": "id", "gold": "gold", "placeholder": "placeholder", "predicted": "label"}
+        columns = {column: [row[name] for row in rows] for column, name in names.items()}
+        return {**columns, "inputs": [(row["text"], row["text_pair"]) for row in rows]}
 
     def lines(self, input: Any, gold: Any, predicted: Any, language: str) -> Any:
         """One or two texts."""

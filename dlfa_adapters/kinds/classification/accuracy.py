@@ -11,10 +11,11 @@ from dlfa_adapters.kinds.metric import (
     CountedScore,
     Metric,
     accuracy_scores,
+    as_counts,
     check_items,
     counts_by_label,
     macro_f1,
-    quotient,
+    share,
 )
 
 
@@ -27,6 +28,7 @@ class ClassificationAccuracy(Metric):
     main_score = "accuracy"
     title = "accuracy"
     counts_features = LABEL_FEATURES
+    score_of_counts = staticmethod(share)
     citation_text = "Hu et al. 2020, XTREME, arXiv 2003.11080 (accuracy for XNLI and PAWS-X)"
 
     def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
@@ -66,13 +68,7 @@ class ClassificationAccuracy(Metric):
     def item_counts(self, predictions: Sequence[str], references: Sequence[str]) -> np.ndarray:
         """1 for a right item, and 1 for an item, `(items, 2)`."""
         check_items(predictions, references)
-        rows = [(int(a == b), 1) for a, b in zip(predictions, references, strict=True)]
-        return np.array(rows, dtype=np.int64).reshape(len(rows), 2)
-
-    @staticmethod
-    def score_of_counts(counts: np.ndarray) -> np.ndarray:
-        """Accuracy of `(..., 2)` counts; NaN without items."""
-        return quotient(counts[..., 0], counts[..., 1])
+        return as_counts([(int(a == b), 1) for a, b in zip(predictions, references, strict=True)], 2)
 
     def counted_scores(self) -> tuple[CountedScore, ...]:
         """Accuracy and macro-F1."""

@@ -1,11 +1,9 @@
 """Texts and pairs of texts for an encoder, and a label for each from its logits; what is cut off is counted.
 
-And labelled texts in a file and on the terminal.
+And labelled texts on the terminal.
 """
 
-import json
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,9 +12,6 @@ from torch import Tensor
 from dlfa_adapters.data.alignment import check_texts
 from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.data.pairs import check_pairs, encode_texts
-from dlfa_adapters.data.readers import read_lines
-from dlfa_adapters.data.readers.base import Notes
-from dlfa_adapters.data.readers.lines import write_lines
 from dlfa_adapters.data.sentences import check_splitter, cut_documents
 from dlfa_adapters.data.windows import Window
 from dlfa_adapters.kinds.encoded import Encoded, FoundScores, Predictor, Row, batch_logits
@@ -168,31 +163,6 @@ def columns_of(inputs: Sequence[tuple[str, str | None]]) -> tuple[list[str], lis
     """The first or only texts, and the second ones; None where no text has one."""
     first, second = [text for text, _ in inputs], [pair for _, pair in inputs]
     return first, None if all(pair is None for pair in second) else [pair or "" for pair in second]
-
-
-def write_labels(path: Path, predicted: Any) -> None:
-    """Write an item a line, as JSON."""
-    rows = zip(predicted.ids, predicted.inputs, predicted.predicted, predicted.gold, predicted.placeholder, strict=True)
-    names = ("id", "language", "text", "text_pair", "label", "gold", "placeholder")
-    write_lines(
-        path,
-        [
-            json.dumps(dict(zip(names, (id_, predicted.language, *texts, *rest), strict=True)), ensure_ascii=False)
-            for id_, texts, *rest in rows
-        ],
-    )
-
-
-def read_labels(path: Path) -> dict[str, Any]:
-    """What `write_labels` wrote."""
-    rows = [json.loads(line) for line in read_lines(path, Notes(path))]
-    return {
-        "ids": [row["id"] for row in rows],
-        "inputs": [(row["text"], row["text_pair"]) for row in rows],
-        "gold": [row["gold"] for row in rows],
-        "placeholder": [row["placeholder"] for row in rows],
-        "predicted": [row["label"] for row in rows],
-    }
 
 
 def answers(

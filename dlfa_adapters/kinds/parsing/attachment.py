@@ -1,6 +1,7 @@
 """Attachment scores: the share of words with the right head, and with the right relation to it."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,15 @@ from datasets import Sequence as ListOf
 from dlfa_adapters.kinds.metric import (
     CountedScore,
     Metric,
+    as_counts,
     check_lengths,
-    quotient,
     ratio,
+    share,
     table,
     unknown_labels,
     warn_unknown,
 )
-from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype
+from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype, same_relation
 
 Trees = Sequence[Sequence[Arc]]
 """Of each sentence."""
@@ -43,6 +45,7 @@ class AttachmentScore(Metric):
     main_score = "las"
     title = "LAS"
     counts_features = Features({side: ListOf(ListOf(Value("string"))) for side in ("predictions", "references")})
+    score_of_counts = staticmethod(share)
     citation_text = (
         "Zeman et al. 2018, CoNLL 2018 shared task: multilingual parsing (LAS on gold words); "
         "Wu and Dredze 2019, Beto, Bentz, Becas, arXiv 1904.09077 (without PUNCT and SYM)"
@@ -81,7 +84,7 @@ class AttachmentScore(Metric):
         unknown = unknown_labels((arc.deprel if kept else cut_subtype(arc.deprel) for arc in gold), labels)
         warn_unknown(unknown)
         totals = {score.name: score.counts([predicted], [gold]).sum(axis=0).tolist() for score in self.counted_scores()}
-        right = [cut_subtype(b.deprel) for a, b in zip(predicted, gold, strict=True) if _same_relation(a, b)]
+        right = [cut_subtype(b.deprel) for a, b in zip(predicted, gold, strict=True) if same_relation(a, b)]
         relations = ([cut_subtype(arc.deprel) for arc in arcs] for arcs in (predicted, gold))
         return {
             **{name: ratio(*counts) for name, counts in totals.items()},
@@ -94,29 +97,22 @@ class AttachmentScore(Metric):
 
     def item_counts(self, predictions: Trees, references: Trees) -> np.ndarray:
         """Words with the right head and relation, and words, of each sentence, `(sentences, 2)`."""
-        return attachment_counts(predictions, references, _same_relation)
-
-    @staticmethod
-    def score_of_counts(counts: np.ndarray) -> np.ndarray:
-        """The share of `(..., 2)` counts; NaN without words."""
-        return quotient(counts[..., 0], counts[..., 1])
+        return attachment_counts(predictions, references, same_relation)
 
     def counted_scores(self) -> tuple[CountedScore, ...]:
         """LAS and UAS, both without PUNCT and SYM, and LAS with subtypes where they are kept."""
         scores = [
-            self._score("uas", "UAS", _same_head),
-            self._score("las_nopunct", "LAS without PUNCT, SYM", _same_relation, nopunct=True),
-            self._score("uas_nopunct", "UAS without PUNCT, SYM", _same_head, nopunct=True),
+            ("uas", "UAS", _same_head, False),
+            ("las_nopunct", "LAS without PUNCT, SYM", same_relation, True),
+            ("uas_nopunct", "UAS without PUNCT, SYM", _same_head, True),
         ]
         if self.subtypes:
-            scores.append(self._score("las_subtypes", "LAS with subtypes", _same_subtype))
-        return (*super().counted_scores(), *scores)
-
-    def _score(self, name: str, title: str, same: Same, nopunct: bool = False) -> CountedScore:
-        def counts(predictions: Trees, references: Trees) -> np.ndarray:
-            return attachment_counts(predictions, references, same, nopunct)
-
-        return CountedScore(name, title, counts, self.score_of_counts)
+            scores.append(("las_subtypes", "LAS with subtypes", _same_subtype, False))
+        counted = (
+            CountedScore(name, title, partial(attachment_counts, same=same, nopunct=nopunct), share)
+            for name, title, same, nopunct in scores
+        )
+        return (*super().counted_scores(), *counted)
 
 
 def attachment_counts(predictions: Trees, references: Trees, same: Same, nopunct: bool = False) -> np.ndarray:
@@ -136,15 +132,11 @@ def attachment_counts(predictions: Trees, references: Trees, same: Same, nopunct
     for arcs, gold_arcs in zip(predictions, references, strict=True):
         pairs = [(a, b) for a, b in zip(arcs, gold_arcs, strict=True) if not nopunct or _is_word(b)]
         rows.append((sum(same(a, b) for a, b in pairs), len(pairs)))
-    return np.array(rows, dtype=np.int64).reshape(len(rows), 2)
+    return as_counts(rows, 2)
 
 
 def _same_head(predicted: Arc, gold: Arc) -> bool:
     return predicted.head == gold.head
-
-
-def _same_relation(predicted: Arc, gold: Arc) -> bool:
-    return predicted.head == gold.head and cut_subtype(predicted.deprel) == cut_subtype(gold.deprel)
 
 
 def _same_subtype(predicted: Arc, gold: Arc) -> bool:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import regex
 
 from dlfa_adapters.kinds.metric import check_lengths
-from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype
+from dlfa_adapters.kinds.parsing.tree import Arc, same_relation
 from dlfa_adapters.kinds.shown import direction
 
 RIGHT, WRONG, GOLD = "currentColor", "#d0443a", "#2a8a50"
@@ -37,7 +37,7 @@ def tree_svg(words: Sequence[str], gold: Sequence[Arc], predicted: Sequence[Arc]
         DataError: If there are not as many arcs as words.
     """
     check_lengths([gold, predicted], [words, words])
-    missed = [i for i in range(len(words)) if not _is_right(predicted[i], gold[i])]
+    missed = [i for i in range(len(words)) if not same_relation(predicted[i], gold[i])]
     above = {i: arc for i, arc in enumerate(predicted) if 0 <= arc.head <= len(words)}
     below = {i: gold[i] for i in missed}
     middles, width = _middles(words, [*above.items(), *below.items()])
@@ -62,10 +62,6 @@ def tree_svg(words: Sequence[str], gold: Sequence[Arc], predicted: Sequence[Arc]
         f'height="{height:g}" viewBox="0 0 {width:g} {height:g}" font-family="system-ui, sans-serif" '
         f'text-anchor="middle">{"".join(parts)}</svg>'
     )
-
-
-def _is_right(predicted: Arc, gold: Arc) -> bool:
-    return predicted.head == gold.head and cut_subtype(predicted.deprel) == cut_subtype(gold.deprel)
 
 
 def _arc(words: Sequence[str], x: Sequence[float], i: int, arc: Arc, kind: str, y: float, rise: float) -> str:

@@ -92,9 +92,9 @@ class Trees(Encoded):
         tokenizer: Any,
         inputs: Sequence[TaggedWords],
         labels: Sequence[str],
-        max_length: int,
-        context: int,
-        pooling: Pooling,
+        max_length: int = 128,
+        context: int = 64,
+        pooling: Pooling = "first",
     ) -> None:
         check_pooling(pooling)
         self.words, self.labels, self.pooling = [list(each.words) for each in inputs], labels, pooling

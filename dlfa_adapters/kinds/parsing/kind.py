@@ -14,7 +14,7 @@ from dlfa_adapters.data.readers.conllu import Tree
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.kinds.of_words import KindOfWords
 from dlfa_adapters.kinds.parsing.head import ROOT, HeadOfParsing
-from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype
+from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype, same_relation
 from dlfa_adapters.kinds.parsing.upos import TaggedWords, with_parts_of_speech
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tasks.task import check_labels
@@ -115,20 +115,11 @@ class Parsing(HeadOfParsing, KindOfWords):
         """As many as the encoder takes: a head may be far away, and outside its window it is not found."""
         return max(max_length, min(limit, MOST_PIECES))
 
-    def encode(
-        self,
-        tokenizer: Any,
-        inputs: Sequence[Any],
-        labels: Sequence[str],
-        *,
-        max_length: int = 128,
-        context: int = 64,
-        pooling: Any = "first",
-    ) -> "Trees":
+    def encode(self, tokenizer: Any, inputs: Sequence[Any], labels: Sequence[str], **cut: Any) -> "Trees":
         """See `encode.Trees`."""
         from dlfa_adapters.kinds.parsing.encode import Trees
 
-        return Trees(tokenizer, inputs, labels, max_length, context, pooling)
+        return Trees(tokenizer, inputs, labels, **cut)
 
     def predictor(
         self,
@@ -164,10 +155,7 @@ class Parsing(HeadOfParsing, KindOfWords):
 
     def are_right(self, gold: Sequence[Any], predicted: Sequence[Any]) -> list[bool]:
         """Whether all heads and relations of a sentence are right, subtypes left aside as in the main score."""
-        return [
-            all(a.head == b.head and cut_subtype(a.deprel) == cut_subtype(b.deprel) for a, b in zip(*rows, strict=True))
-            for rows in zip(gold, predicted, strict=True)
-        ]
+        return [all(map(same_relation, guess, right)) for right, guess in zip(gold, predicted, strict=True)]
 
     def is_telling(self, input: Any, gold: Any, predicted: Any) -> bool:
         """Whether a tree has an arc between words, and is not too wide for a page."""

@@ -29,3 +29,8 @@ def check_tree(arcs: Sequence[Arc]) -> str | None:
 def cut_subtype(deprel: str) -> str:
     """The universal relation: `nsubj` of `nsubj:pass`."""
     return deprel.partition(":")[0]
+
+
+def same_relation(predicted: Arc, gold: Arc) -> bool:
+    """Whether head and relation are right, subtypes left aside."""
+    return predicted.head == gold.head and cut_subtype(predicted.deprel) == cut_subtype(gold.deprel)

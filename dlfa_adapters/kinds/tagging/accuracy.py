@@ -14,11 +14,13 @@ from dlfa_adapters.kinds.metric import (
     CountedScore,
     Metric,
     accuracy_scores,
+    as_counts,
     check_lengths,
     counts_by_label,
+    f1,
     macro_f1,
     prf,
-    quotient,
+    share,
 )
 from dlfa_adapters.kinds.tagging import Span, Tags
 
@@ -32,6 +34,7 @@ class TokenAccuracy(Metric):
     main_score = "accuracy"
     title = "accuracy"
     counts_features = TAGS_FEATURES
+    score_of_counts = staticmethod(share)
     citation_text = "Zeman et al. 2018, CoNLL 2018 shared task: multilingual parsing (UPOS on gold words)"
 
     def _compute(self, predictions: Tags, references: Tags, *, labels: Sequence[str] | None = None) -> dict[str, Any]:
@@ -57,12 +60,7 @@ class TokenAccuracy(Metric):
             (sum(a == b for a, b in zip(tags, gold, strict=True)), len(gold))
             for tags, gold in zip(predictions, references, strict=True)
         ]
-        return np.array(rows, dtype=np.int64).reshape(len(rows), 2)
-
-    @staticmethod
-    def score_of_counts(counts: np.ndarray) -> np.ndarray:
-        """Accuracy of `(..., 2)` counts; NaN without words."""
-        return quotient(counts[..., 0], counts[..., 1])
+        return as_counts(rows, 2)
 
     def counted_scores(self) -> tuple[CountedScore, ...]:
         """Accuracy and macro-F1."""
@@ -84,6 +82,7 @@ class XtremePosF1(Metric):
     main_score = "xtreme_f1"
     title = "XTREME F1"
     counts_features = TAGS_FEATURES
+    score_of_counts = staticmethod(f1)
     citation_text = "Hu et al. 2020, XTREME, arXiv 2003.11080; google-research/xtreme, evaluate.py"
 
     def _compute(self, predictions: Tags, references: Tags) -> dict[str, Any]:
@@ -107,11 +106,6 @@ class XtremePosF1(Metric):
         """Right, predicted and gold spans that end in each sentence, `(sentences, 3)`."""
         check_lengths(predictions, references)
         return _counts(predictions, references, old=False)
-
-    @staticmethod
-    def score_of_counts(counts: np.ndarray) -> np.ndarray:
-        """Micro F1 of `(..., 3)` counts; NaN where there is no span."""
-        return quotient(2 * counts[..., 0], counts[..., 1] + counts[..., 2])
 
 
 def _counts(predictions: Tags, references: Tags, old: bool) -> np.ndarray:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters.data.readers.base import Notes, Sentence
+from dlfa_adapters.data.readers.columns import read_columns, write_columns
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.kinds.of_words import KindOfWords
 from dlfa_adapters.tasks import Task, is_span_task, tagging_task
@@ -92,20 +93,11 @@ class Tagging(KindOfWords):
         """The tags of all sentences."""
         return [tag for tags in answers for tag in tags]
 
-    def encode(
-        self,
-        tokenizer: Any,
-        inputs: Sequence[Any],
-        labels: Sequence[str],
-        *,
-        max_length: int = 128,
-        context: int = 64,
-        pooling: Any = "first",
-    ) -> "Words":
+    def encode(self, tokenizer: Any, inputs: Sequence[Any], labels: Sequence[str], **cut: Any) -> "Words":
         """See `tagger.Words`."""
         from dlfa_adapters.kinds.tagging.tagger import Words
 
-        return Words(tokenizer, inputs, labels, max_length, context, pooling)
+        return Words(tokenizer, inputs, labels, **cut)
 
     def predictor(
         self,
@@ -145,16 +137,25 @@ class Tagging(KindOfWords):
         return Accuracy
 
     def write_predictions(self, path: Path, predicted: Any) -> None:
-        """See `tagger.write_tags`."""
-        from dlfa_adapters.kinds.tagging.tagger import write_tags
-
-        write_tags(path, predicted)
+        """Word, gold tag and predicted tag: the columns that conlleval takes."""
+        rows = zip(predicted.ids, predicted.inputs, predicted.gold, predicted.predicted, strict=True)
+        sentences = [
+            Sentence(words, tags, name, columns=[list(row) for row in zip(words, gold, tags, strict=True)])
+            for name, words, gold, tags in rows
+        ]
+        write_columns(path, sentences)
 
     def read_predictions(self, path: Path, ids: list[str] | None) -> dict[str, Any]:
-        """See `tagger.read_tags`."""
-        from dlfa_adapters.kinds.tagging.tagger import read_tags
-
-        return read_tags(path, ids)
+        """What `write_predictions` wrote; ids stand in another file."""
+        sentences = read_columns(path, word_column=0, tag_column=2, scheme="IOB2").items
+        columns = [list(zip(*(item.columns or []), strict=True)) for item in sentences]
+        return {
+            "ids": [item.id for item in sentences] if ids is None else ids,
+            "inputs": [list(words) for words, _, _ in columns],
+            "gold": [list(gold) for _, gold, _ in columns],
+            "placeholder": [False] * len(sentences),
+            "predicted": [list(predicted) for _, _, predicted in columns],
+        }
 
     def is_telling(self, input: Any, gold: Any, predicted: Any) -> bool:
         """Whether a sentence is short enough to be shown uncut, and has something besides `O` in it."""

@@ -1,6 +1,7 @@
 """Span F1 of named entities, lenient and strict side by side."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from dlfa_adapters.kinds.metric import (
     TAGS_FEATURES,
     CountedScore,
     Metric,
+    as_counts,
     check_lengths,
+    f1,
     mean_f1,
     prf,
-    quotient,
     table,
     unknown_labels,
     warn_unknown,
@@ -35,6 +37,7 @@ class SpanF1(Metric):
     main_score = "span_f1_lenient"
     title = "span F1 (lenient)"
     counts_features = TAGS_FEATURES
+    score_of_counts = staticmethod(f1)
     citation_text = (
         "Tjong Kim Sang and Buchholz 2000, Introduction to the CoNLL-2000 shared task: chunking (conlleval); "
         "Nakayama 2018, seqeval"
@@ -82,21 +85,10 @@ class SpanF1(Metric):
         check_iob(references)
         return span_counts(predictions, references, lenient_spans)
 
-    @staticmethod
-    def score_of_counts(counts: np.ndarray) -> np.ndarray:
-        """Micro F1 of `(..., 3)` counts; NaN where there is no span."""
-        return quotient(2 * counts[..., 0], counts[..., 1] + counts[..., 2])
-
     def counted_scores(self) -> tuple[CountedScore, ...]:
         """Lenient and strict F1."""
-
-        def strict(predictions: Tags, references: Tags) -> np.ndarray:
-            return span_counts(predictions, references, strict_spans)
-
-        return (
-            *super().counted_scores(),
-            CountedScore("span_f1_strict", "span F1 (strict)", strict, self.score_of_counts),
-        )
+        strict = partial(span_counts, spans=strict_spans)
+        return (*super().counted_scores(), CountedScore("span_f1_strict", "span F1 (strict)", strict, f1))
 
 
 def span_counts(predictions: Tags, references: Tags, spans: Callable[[Sequence[str]], list[Span]]) -> np.ndarray:
@@ -114,7 +106,7 @@ def span_counts(predictions: Tags, references: Tags, spans: Callable[[Sequence[s
     for tags, gold_tags in zip(predictions, references, strict=True):
         predicted, gold = set(spans(tags)), set(spans(gold_tags))
         rows.append((len(predicted & gold), len(predicted), len(gold)))
-    return np.array(rows, dtype=np.int64).reshape(len(rows), 3)
+    return as_counts(rows, 3)
 
 
 def _scores(predictions: Tags, references: Tags, spans: Callable[[Sequence[str]], list[Span]]) -> dict[str, Any]:

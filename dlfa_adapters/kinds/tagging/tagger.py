@@ -1,17 +1,15 @@
 """Words as windows for an encoder, and a tag for every word from its logits.
 
-And tagged sentences in a file, on a page and on the terminal, with F1 of each type of span.
+And tagged sentences on a page and on the terminal, with F1 of each type of span.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor
 
 from dlfa_adapters.data.batching import IGNORED, Pooling, check_pooling, collect_words, piece_labels, pool_batch
-from dlfa_adapters.data.readers import Sentence, read_columns, write_columns
 from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.data.words import word_offsets
 from dlfa_adapters.kinds.encoded import Encoded, FoundScores, Predictor, Row
@@ -30,9 +28,9 @@ class Words(Encoded):
         tokenizer: Any,
         sentences: Sequence[Sequence[str]],
         labels: Sequence[str],
-        max_length: int,
-        context: int,
-        pooling: Pooling,
+        max_length: int = 128,
+        context: int = 64,
+        pooling: Pooling = "first",
     ) -> None:
         check_pooling(pooling)
         self.words, self.labels, self.pooling = cast(list[list[str]], sentences), labels, pooling
@@ -186,29 +184,6 @@ def _span_line(role: str, words: Sequence[str], spans: list[Span], others: list[
         add(last + 1, kind or "span", span in others)
     add(len(shown))
     return ShownLine(role, segments, direction(join_words(words, language)), len(words) - len(shown))
-
-
-def write_tags(path: Path, predicted: Any) -> None:
-    """Write word, gold tag and predicted tag: the columns that conlleval takes."""
-    rows = zip(predicted.ids, predicted.inputs, predicted.gold, predicted.predicted, strict=True)
-    sentences = [
-        Sentence(words, tags, name, columns=[list(row) for row in zip(words, gold, tags, strict=True)])
-        for name, words, gold, tags in rows
-    ]
-    write_columns(path, sentences)
-
-
-def read_tags(path: Path, ids: list[str] | None) -> dict[str, Any]:
-    """What `write_tags` wrote; ids stand in another file."""
-    sentences = read_columns(path, word_column=0, tag_column=2, scheme="IOB2").items
-    columns = [list(zip(*(item.columns or []), strict=True)) for item in sentences]
-    return {
-        "ids": [item.id for item in sentences] if ids is None else ids,
-        "inputs": [list(words) for words, _, _ in columns],
-        "gold": [list(gold) for _, gold, _ in columns],
-        "placeholder": [False] * len(sentences),
-        "predicted": [list(predicted) for _, _, predicted in columns],
-    }
 
 
 def answer(text: str, words: list[str], tags: list[str], spans: bool) -> dict[str, object]:
