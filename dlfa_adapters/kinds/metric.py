@@ -170,15 +170,7 @@ def prf(correct: int, predicted: int, support: int) -> Scores:
     """Precision, recall and F1.
 
     F1 is `2 correct / (predicted + support)`: 0 where something is predicted or in gold and nothing is right, None
-    where there is nothing at all.
-
-    Args:
-        correct: How many of the predicted are right.
-        predicted: How many are predicted.
-        support: How many are in gold.
-
-    Returns:
-        `precision`, `recall`, `f1`, `support` and `predicted`.
+    where there is nothing at all. `support` is how many are in gold.
     """
     return {
         "precision": ratio(correct, predicted),
@@ -190,16 +182,7 @@ def prf(correct: int, predicted: int, support: int) -> Scores:
 
 
 def table(correct: Iterable[str], predicted: Iterable[str], gold: Iterable[str]) -> dict[str, Scores]:
-    """Precision, recall and F1 of each name that is in gold or predicted, in alphabetical order.
-
-    Args:
-        correct: The name of each right prediction.
-        predicted: The name of each prediction.
-        gold: The name of each thing in gold.
-
-    Returns:
-        The scores by name.
-    """
+    """Precision, recall and F1 of each name that is in gold or predicted, in alphabetical order."""
     right, guessed, there = Counter(correct), Counter(predicted), Counter(gold)
     return {name: prf(right[name], guessed[name], there[name]) for name in sorted(guessed.keys() | there.keys())}
 
