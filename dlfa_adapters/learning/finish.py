@@ -25,7 +25,7 @@ from dlfa_adapters.runs import Run, write_run
 from dlfa_adapters.runs.lifecycle import Training
 from dlfa_adapters.runs.record import run_record
 from dlfa_adapters.tasks import Task
-from dlfa_adapters.tuning import trainable_share
+from dlfa_adapters.tuning import PartSize, trainable_share
 from dlfa_adapters.tuning.saving import save_trained
 
 _STILL = 0.5  # points of the dev score
@@ -221,6 +221,13 @@ def write_head_run(
 def machine() -> dict[str, Any]:
     """What a training ran on and took of it, for its record."""
     return {"peak_memory_mb": peak_memory_mb(), "device": device_name(), "processes": world_size()}
+
+
+def masked_training(training: Training, report: list[PartSize], seconds: float) -> dict[str, Any]:
+    """What the record of a training by masked language modelling says of it behind its options."""
+    trainable, total = trainable_share(report)
+    sizes = {"trainable_parameters": trainable, "parameters": total}
+    return {"id": training.id, "seconds": seconds, **sizes, **machine()}
 
 
 def peak_memory_mb() -> int | None:

@@ -28,14 +28,14 @@ from dlfa_adapters.learning.dataset import (
     make_examples,
     task_for,
 )
-from dlfa_adapters.learning.plan_words import data_in_words, left_out_in_words
+from dlfa_adapters.learning.plan_words import data_in_words, learning_in_words, left_out_in_words
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.learning.several_tasks import SeveralTasks, read_tasks, tasks_in_a_line
 from dlfa_adapters.learning.source_options import named_languages
 from dlfa_adapters.learning.sources import in_a_line, mix
 from dlfa_adapters.predict.options import with_runs
 from dlfa_adapters.tasks import Task
-from dlfa_adapters.tuning import TUNINGS, PartSize, Tuning, parameter_report, trainable_share
+from dlfa_adapters.tuning import TUNINGS, PartSize, Tuning, parameter_report
 
 
 @dataclass
@@ -87,7 +87,6 @@ class Plan:
     def lines(self) -> list[str]:
         """What is going to be trained, and what else there is: for the screen or a log, without the notes."""
         steps, head = self.settings.steps, self.encoder.model.heads[self.task.name].config
-        trainable, total = trainable_share(self.report)
         layers = f", fuse layer {', '.join(map(str, head['fuse_layer']))}" if head["fuse_layer"] else ""
         others = ", ".join(name for name in TUNINGS if name != self.tuning.name)
         where = device_name("no GPU")
@@ -112,7 +111,7 @@ class Plan:
             *in_a_line(self.data["train"].get("sources")),
             *tasks_in_a_line(self.data, self.task.name),
             *(f"Read: {line}" for line in self.taken),
-            f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
+            learning_in_words(self.report),
             f"Steps: {length}, batch {steps.batch_size}, {rate}, {self.settings.machine.precision}; {where}",
             *([self.states] if self.states else []),
             *([self.centring.line()] if self.centring else []),

@@ -18,6 +18,7 @@ from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
 from dlfa_adapters.learning.from_block import choose_states
 from dlfa_adapters.learning.loops import check_honoured
 from dlfa_adapters.learning.plan import Plan, Ready, prepare
+from dlfa_adapters.learning.plan_words import announce
 from dlfa_adapters.learning.ranges import at_the_edge, check_rates
 from dlfa_adapters.learning.safeguards import check_weights
 from dlfa_adapters.learning.settings import make_settings, resolve
@@ -129,12 +130,7 @@ def train(
     with training.alone(
         request, ready.encoder["fingerprint"], plan.known_by(), plan.choice.to_dict() if plan.choice else None
     ):
-        if on_start is not None:
-            on_start(plan)
-        else:
-            for level, said in ((logging.INFO, plan.lines()), (logging.WARNING, plan.notes)):
-                for line in said:
-                    logger.log(level, line)
+        announce(plan, on_start, logger, notes=logging.WARNING)
         began = time.monotonic()
         if method.on_states:
             outcome = _features(ready, training.folder / "states", report)

@@ -1,45 +1,17 @@
 """Unlabelled text as rows with hidden pieces: for training a new mask each time, held out in each language one mask."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from dlfa_adapters.data.backend import check_fast
 from dlfa_adapters.data.places import each_place
 from dlfa_adapters.ground.errors import ConfigError, DataError
-from dlfa_adapters.kinds.encoded import Row, collate_rows
+from dlfa_adapters.kinds.encoded import Row
 from dlfa_adapters.learning.adapt.rows import Pieces, RowMaker, RowMasking
 from dlfa_adapters.learning.adapt.text import Text, UnlabelledText
 from dlfa_adapters.learning.language.masking import MaskedDraws
-from dlfa_adapters.learning.language.text import LEAST, fingerprint_of, hold_out
-
-
-@dataclass
-class MaskedDomain:
-    """Text that is ready for training.
-
-    Attributes:
-        rows: What Trainer batches, in this order.
-        held_out: By language, what perplexity is measured on.
-        about: What the record says of it.
-    """
-
-    rows: MaskedDraws
-    held_out: dict[str, list[Row]]
-    about: dict[str, Any]
-
-    def collator(self, pad_token_id: int | None) -> Callable[[Sequence[Any]], dict[str, Tensor]]:
-        """What pads rows to the longest of a batch."""
-        return partial(collate_rows, pad_token_id=pad_token_id)
-
-    def counts(self, pieces: int) -> Tensor:
-        """How often each of so many pieces occurs in what is learnt from."""
-        return torch.from_numpy(np.bincount(np.concatenate([row.ids for row in self.rows.source]), minlength=pieces))
+from dlfa_adapters.learning.language.text import LEAST, MaskedText, check_masks, fingerprint_of, hold_out
 
 
 def mask_domain(
@@ -51,7 +23,7 @@ def mask_domain(
     max_length: int,
     count: int,
     seed: int,
-) -> MaskedDomain:
+) -> MaskedText[dict[str, list[Row]]]:
     """Hold some of the text out in each language, and cut the rest into rows.
 
     Of a language with fewer than 20 different texts all is learnt from. No copy of what is held out is learnt from, in
@@ -70,12 +42,7 @@ def mask_domain(
         ConfigError: If the tokenizer has no mask token or is slow, or `max_length` leaves no room.
         DataError: If there is too little text.
     """
-    check_fast(tokenizer)
-    if tokenizer.mask_token_id is None:
-        raise ConfigError(
-            f"Masked language modelling needs a mask token, and {type(tokenizer).__name__} of this encoder has none; "
-            "name another encoder with --model."
-        )
+    check_masks(tokenizer)
     maker, masking = RowMaker(tokenizer, max_length), RowMasking(tokenizer, whole_words)
     if max_length < maker.least_length:
         raise ConfigError(f"max_length must be at least {maker.least_length}, got {max_length}; type 128.")
@@ -110,7 +77,7 @@ def mask_domain(
         "dropped": dict(+(text.dropped + maker.dropped)),
         "fingerprint": fingerprint_of(_lines(text.texts)),
     }
-    return MaskedDomain(MaskedDraws(learnt, masking, count, seed), fixed, about)
+    return MaskedText(MaskedDraws(learnt, masking, count, seed), [row.ids for row in learnt], fixed, about)
 
 
 def _lines(texts: Mapping[str, Sequence[Text]]) -> list[str]:

@@ -6,10 +6,11 @@ from typing import Any
 
 from dlfa_adapters.data.assemble import left_out
 from dlfa_adapters.encoders import Encoder
-from dlfa_adapters.ground.environment import device_name
 from dlfa_adapters.learning.adapt.options import AdaptOptions
+from dlfa_adapters.learning.language import steps_in_words
+from dlfa_adapters.learning.plan_words import learning_in_words
 from dlfa_adapters.learning.settings import Settings
-from dlfa_adapters.tuning import PartSize, trainable_share
+from dlfa_adapters.tuning import PartSize
 from dlfa_adapters.tuning.adaptation import Adaptation
 from dlfa_adapters.tuning.bottleneck import LanguageTuning
 
@@ -44,8 +45,7 @@ class AdaptPlan:
 
     def lines(self) -> list[str]:
         """What is going to be done, for the screen or a log."""
-        text, options, steps, machine = self.text, self.options, self.settings.steps, self.settings.machine
-        trainable, total = trainable_share(self.report)
+        text, options = self.text, self.options
         what = "an adapter, the encoder stays as it is" if options.is_adapter else options.learns
         hidden = "whole words" if options.whole_words else "pieces"
         units = [f"{name} {count:,}" for name, count in text["languages"].items()]
@@ -63,10 +63,8 @@ class AdaptPlan:
             f"Text, without labels: {', '.join(units)} texts{pairs}; {text['held_out']:,} held out; "
             f"{text['pieces']:,} pieces in {text['rows']:,} rows",
             *([f"Left out: {left_out(text['dropped'])}."] if text["dropped"] else []),
-            f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
-            f"Steps: {steps.max_steps}, batch {steps.batch_size} x {self.settings.text.max_length}, "
-            f"learning rate {steps.learning_rate:g}, decoder {steps.head_learning_rate:g}, {machine.precision}; "
-            f"{device_name('no GPU')}",
+            learning_in_words(self.report),
+            steps_in_words(self.settings),
         ]
 
 

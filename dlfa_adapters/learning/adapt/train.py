@@ -6,8 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from transformers import set_seed
-
 from dlfa_adapters.data.places import Reading
 from dlfa_adapters.encoders import fingerprint, load_encoder
 from dlfa_adapters.encoders.adapted import RECORD, read_adapted
@@ -16,27 +14,33 @@ from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.heads.decoder import pretrained_decoder, save_decoder
 from dlfa_adapters.heads.language import RECORD as ADAPTER_RECORD
 from dlfa_adapters.heads.language import read_record
-from dlfa_adapters.learning.adapt.data import MaskedDomain, mask_domain
-from dlfa_adapters.learning.adapt.options import SETTINGS, AdaptOptions, check_adaptation
+from dlfa_adapters.kinds.encoded import Row
+from dlfa_adapters.learning.adapt.data import mask_domain
+from dlfa_adapters.learning.adapt.options import AdaptOptions, check_adaptation
 from dlfa_adapters.learning.adapt.plan import Adapted, AdaptPlan
 from dlfa_adapters.learning.adapt.text import read_unlabelled
 from dlfa_adapters.learning.cut import fit_length, length_asked
 from dlfa_adapters.learning.dataset import Sources, source_as_text
-from dlfa_adapters.learning.finish import machine
-from dlfa_adapters.learning.language.loop import EncoderTrainer, LanguageTrainer, learn_masked, perplexity
-from dlfa_adapters.learning.language.text import LEAST
-from dlfa_adapters.learning.safeguards import check_weights
-from dlfa_adapters.learning.settings import Settings, make_settings, resolve
+from dlfa_adapters.learning.finish import masked_training
+from dlfa_adapters.learning.language import as_options, masked_settings
+from dlfa_adapters.learning.language.loop import (
+    DECODER,
+    EncoderTrainer,
+    LanguageTrainer,
+    learn_masked,
+    perplexity,
+    put_decoder,
+)
+from dlfa_adapters.learning.language.text import LEAST, MaskedText
+from dlfa_adapters.learning.plan_words import announce
 from dlfa_adapters.runs.lifecycle import Training, request_left
-from dlfa_adapters.tuning import parameter_report, trainable_share
+from dlfa_adapters.tuning import parameter_report
 from dlfa_adapters.tuning.adaptation import NEW_DECODER_RATE, Adaptation
 from dlfa_adapters.tuning.bottleneck import LanguageTuning
 from dlfa_adapters.tuning.saving import save_encoder
 
 logger = logging.getLogger(__name__)
 
-_HEAD = "masked_lm"
-_DEFAULTS = {"batch_size": 64, "every": 500}
 _ADAPTER_NAME = "domain"
 
 
@@ -83,12 +87,12 @@ def adapt_encoder(
     adapt, given = check_adaptation(source, out=out, model=model, task=task, **options)
     reading = Reading.taken_from(options)
     tuning = LanguageTuning(_ADAPTER_NAME) if adapt.is_adapter else Adaptation(adapt.learns)
-    settings = resolve(make_settings(**{**_DEFAULTS, **given}, max_steps=adapt.steps), tuning)
+    settings = masked_settings(tuning, adapt.steps, given)
     report = progress or (lambda stage, done, total: None)
     training = Training(out, adapt.record)
     request = {
         "source": source_as_text(source), "task": task, "model": model, **reading.as_dict(), **asdict(adapt),
-        **{name: settings.as_dict()[name] for name in SETTINGS},
+        **as_options(settings),
         "head_learning_rate": given.get("head_learning_rate"),
         **({} if then is None else {"then": dict(then)}),
     }  # fmt: skip
@@ -109,11 +113,7 @@ def adapt_encoder(
     tuning.decoder = pretrained_decoder(model, encoder.model.config)
     if given.get("head_learning_rate") is None and tuning.decoder is None:
         settings = settings.changed(head_learning_rate=NEW_DECODER_RATE)
-    set_seed(settings.steps.seed)
-    tuning.prepare(encoder.model, _HEAD)
-    if tuning.decoder is None:
-        head = encoder.model.heads[_HEAD]
-        head.expect(masked.counts(len(head.bias)))
+    put_decoder(tuning, encoder, masked, settings.steps.seed)
     parts = parameter_report(encoder.model)
     plan = AdaptPlan(adapt, tuning, settings, encoder, masked.about, parts, out, task, text.taken, notes)
     if small := [language for language in masked.about["languages"] if language not in masked.held_out]:
@@ -122,13 +122,8 @@ def adapt_encoder(
     report("Loading encoder and text", 1, 1)
 
     with training.alone(request, described["fingerprint"], masked.about):
-        if on_start is not None:
-            on_start(plan)
-        else:
-            for line in (*plan.lines(), *plan.notes):
-                logger.info(line)
+        announce(plan, on_start, logger, notes=logging.INFO)
         measured, seconds = _learn(plan, masked, training, report)
-        check_weights(encoder.model)
         if is_main():
             _write(training, plan, described, measured, seconds, then)
     wait_for_everyone()
@@ -156,7 +151,7 @@ def resume_adaptation(
 
 
 def _learn(
-    plan: AdaptPlan, text: MaskedDomain, training: Training, report: Progress
+    plan: AdaptPlan, text: MaskedText[dict[str, list[Row]]], training: Training, report: Progress
 ) -> tuple[dict[str, dict[str, float]], float]:
     """Train; perplexity of each language before and after, and the seconds."""
     pad = plan.encoder.tokenizer.pad_token_id
@@ -179,7 +174,6 @@ def _write(
     then: Mapping[str, Any] | None,
 ) -> None:
     """The encoder as Transformers saves one, or the adapter as adapters does, decoder and record; all or none."""
-    trainable, total = trainable_share(plan.report)
     record: dict[str, Any] = {
         "encoder": encoder,
         "text": plan.text,
@@ -187,12 +181,8 @@ def _write(
         "training": {
             "task": plan.task,
             **asdict(plan.options),
-            **_settings(plan.settings),
-            "id": training.id,
-            "seconds": seconds,
-            "trainable_parameters": trainable,
-            "parameters": total,
-            **machine(),
+            **as_options(plan.settings),
+            **masked_training(training, plan.report, seconds),
         },
         **({} if then is None else {"then": dict(then)}),
     }
@@ -203,20 +193,15 @@ def _write(
         record["adaptation"] = tuning.record()
 
     def save(draft: Path) -> None:
-        save_decoder(model.heads[_HEAD], draft)
+        save_decoder(model.heads[DECODER], draft)
         if isinstance(tuning, LanguageTuning):
             model.save_adapter(str(draft), tuning.language, with_head=False, use_safetensors=True)
             return
-        tuning.finish(model, _HEAD)
+        tuning.finish(model, DECODER)
         record["fingerprint"] = fingerprint(model)
         save_encoder(model, plan.encoder.tokenizer, draft)
 
     training.end(record, save)
-
-
-def _settings(settings: Settings) -> dict[str, Any]:
-    flat = settings.as_dict()
-    return {name: flat[name] for name in SETTINGS}
 
 
 def _read(out: Path, adapt: AdaptOptions) -> Adapted:

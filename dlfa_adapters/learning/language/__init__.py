@@ -8,15 +8,14 @@ from dlfa_adapters.encoders import Encoder
 from dlfa_adapters.ground.environment import device_name
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning.loops import LANGUAGE
+from dlfa_adapters.learning.plan_words import learning_in_words
 from dlfa_adapters.learning.ranges import check_steps
 from dlfa_adapters.learning.settings import Settings, make_settings, resolve
-from dlfa_adapters.tuning import PartSize, trainable_share
+from dlfa_adapters.tuning import PartSize, Tuning
 from dlfa_adapters.tuning.bottleneck import LanguageTuning
 
 LANGUAGE_OPTIONS = LANGUAGE.honours
 """The fields of `Settings` that a language adapter's training has."""
-
-_DEFAULTS = {"batch_size": 64, "every": 500}
 
 
 @dataclass(frozen=True)
@@ -42,19 +41,15 @@ class LanguagePlan:
     def lines(self) -> list[str]:
         """What is going to be trained, for the screen or a log."""
         text, adapter = self.text, self.tuning.record()
-        steps, cut, machine = self.settings.steps, self.settings.text, self.settings.machine
-        trainable, total = trainable_share(self.report)
         without = f", none in block {', '.join(map(str, adapter['leave_out']))}" if adapter["leave_out"] else ""
-        where = device_name("no GPU")
         return [
             f"Encoder: {self.encoder.origin}",
             f"Adapter: {self.tuning.language}, {adapter['config']}, reduction {adapter['reduction']:g}{without}; "
             f"{adapter['decoder']} decoder over the encoder's embeddings",
             f"Text: {', '.join(text['files'])}: {text['paragraphs']:,} paragraphs, {text['held_out']:,} held out; "
             f"{text['pieces']:,} pieces in {text['rows']:,} rows",
-            f"Parameters: {trainable:,} of {total:,} learn ({100 * trainable / total:.2f} %)",
-            f"Steps: {steps.max_steps}, batch {steps.batch_size} x {cut.max_length}, learning rate "
-            f"{steps.learning_rate:g}, decoder {steps.head_learning_rate:g}, {machine.precision}; {where}",
+            learning_in_words(self.report),
+            steps_in_words(self.settings),
         ]
 
 
@@ -72,6 +67,15 @@ class TrainedLanguage:
     record: dict[str, Any]
 
 
+def steps_in_words(settings: Settings) -> str:
+    """How long and at which rates is learnt by masked language modelling: a line."""
+    steps, length, precision = settings.steps, settings.text.max_length, settings.machine.precision
+    return (
+        f"Steps: {steps.max_steps}, batch {steps.batch_size} x {length}, learning rate {steps.learning_rate:g}, "
+        f"decoder {steps.head_learning_rate:g}, {precision}; {device_name('no GPU')}"
+    )
+
+
 def language_settings(tuning: LanguageTuning, steps: int, options: dict[str, Any]) -> Settings:
     """Resolved settings.
 
@@ -84,7 +88,12 @@ def language_settings(tuning: LanguageTuning, steps: int, options: dict[str, Any
                 f"The training of a language adapter has no option {name!r}; it has {', '.join(LANGUAGE_OPTIONS)}."
             )
     check_steps(steps)
-    return resolve(make_settings(**{**_DEFAULTS, **options}, max_steps=steps), tuning)
+    return masked_settings(tuning, steps, options)
+
+
+def masked_settings(tuning: Tuning, steps: int, options: dict[str, Any]) -> Settings:
+    """Resolved settings of a training by masked language modelling, which has defaults of its own."""
+    return resolve(make_settings(**{"batch_size": 64, "every": 500, **options}, max_steps=steps), tuning)
 
 
 def as_options(settings: Settings) -> dict[str, Any]:

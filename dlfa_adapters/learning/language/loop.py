@@ -3,11 +3,11 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import torch
 from torch.utils.data import SequentialSampler
-from transformers import TrainerState
+from transformers import TrainerState, set_seed
 
 from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.data.budget import token_budget_batches
@@ -15,10 +15,16 @@ from dlfa_adapters.encoders import Encoder
 from dlfa_adapters.ground.environment import Progress, is_main
 from dlfa_adapters.kinds.encoded import Row, collate_rows
 from dlfa_adapters.learning.arguments import training_arguments
-from dlfa_adapters.learning.safeguards import last_checkpoint
+from dlfa_adapters.learning.language.text import MaskedText
+from dlfa_adapters.learning.safeguards import check_weights, last_checkpoint
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.learning.trainer import FullTrainer, ModularTrainer
 from dlfa_adapters.runs.lifecycle import Training
+from dlfa_adapters.tuning.adaptation import Adaptation
+from dlfa_adapters.tuning.bottleneck import LanguageTuning
+
+DECODER = "masked_lm"
+"""Name of the head that finds hidden pieces."""
 
 Measured = TypeVar("Measured")
 
@@ -67,11 +73,20 @@ def perplexity(model: Any, rows: Sequence[Row], pad_token_id: int | None, on_pro
     return math.exp(loss / count)
 
 
+def put_decoder(tuning: Adaptation | LanguageTuning, encoder: Encoder, text: MaskedText[Any], seed: int) -> None:
+    """Put the decoder of a tuning on an encoder; a new one begins with how frequent the pieces of the text are."""
+    set_seed(seed)
+    tuning.prepare(encoder.model, DECODER)
+    if tuning.decoder is None:
+        head = encoder.model.heads[DECODER]
+        head.expect(text.counts(len(head.bias)))
+
+
 def learn_masked(
     make: type[Any],
     encoder: Encoder,
     settings: Settings,
-    text: Any,
+    text: MaskedText[Any],
     training: Training,
     report: Progress,
     measure: Callable[[Any, Callable[[int], None]], Measured],
@@ -83,7 +98,7 @@ def learn_masked(
         make: `LanguageTrainer` or `EncoderTrainer`.
         encoder: The encoder, with the decoder on it.
         settings: Resolved ones.
-        text: What is learnt from: `rows`, and a `collator`.
+        text: What is learnt from.
         training: Of which folder.
         report: Called after each step.
         measure: Called with the model, in the main process, and with what it calls with rows that were just done.
@@ -104,7 +119,7 @@ def learn_masked(
         args,
         settings=settings,
         pad_token_id=pad,
-        train=cast(Any, text),
+        train=text,
         dev=None,
         on_step=lambda number: report("Training", 1, settings.steps.max_steps),
     )
@@ -118,4 +133,5 @@ def learn_masked(
     report("Training", done, settings.steps.max_steps)
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     now("after")
+    check_weights(model)
     return measured, round(time.monotonic() - began, 1)

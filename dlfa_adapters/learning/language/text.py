@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -19,23 +19,26 @@ from dlfa_adapters.kinds.encoded import Row, collate_rows
 from dlfa_adapters.learning.language.masking import MaskedDraws, Masking
 
 Text = TypeVar("Text", bound=Hashable)
+HeldOut = TypeVar("HeldOut", list[Row], dict[str, list[Row]])
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 500
 LEAST = 20  # different paragraphs; fewer cannot be divided into some to learn from and some to measure on
 
 
 @dataclass
-class MaskedText:
+class MaskedText(Generic[HeldOut]):
     """Text that is ready for training.
 
     Attributes:
         rows: What Trainer batches, in this order, a step after the other.
-        held_out: What perplexity is measured on.
+        ids: The pieces of each row that is learnt from.
+        held_out: The rows that perplexity is measured on; of a domain, by language.
         about: What the record says of it.
     """
 
-    rows: "MaskedDraws"
-    held_out: list[Row]
+    rows: MaskedDraws
+    ids: list[np.ndarray]
+    held_out: HeldOut
     about: dict[str, Any]
 
     def collator(self, pad_token_id: int | None) -> Callable[[Sequence[Any]], dict[str, Tensor]]:
@@ -44,7 +47,7 @@ class MaskedText:
 
     def counts(self, pieces: int) -> Tensor:
         """How often each of so many pieces occurs in what is learnt from."""
-        return torch.from_numpy(np.bincount(np.concatenate(self.rows.source), minlength=pieces))
+        return torch.from_numpy(np.bincount(np.concatenate(self.ids), minlength=pieces))
 
 
 def read_paragraphs(files: Sequence[str | Path], format: str) -> tuple[list[str], Counter[str]]:
@@ -81,7 +84,7 @@ def mask_text(
     max_length: int,
     count: int,
     seed: int,
-) -> MaskedText:
+) -> MaskedText[list[Row]]:
     """Read text, hold some out, cut it into rows.
 
     Args:
@@ -96,12 +99,7 @@ def mask_text(
         ConfigError: If the tokenizer has no mask token, or is slow.
         DataError: If a file cannot be read, or holds too little.
     """
-    check_fast(tokenizer)
-    if tokenizer.mask_token_id is None:
-        raise ConfigError(
-            f"Masked language modelling needs a mask token, and {type(tokenizer).__name__} of this encoder has none; "
-            "name another encoder with --model."
-        )
+    check_masks(tokenizer)
     paragraphs, dropped = read_paragraphs(files, format)
     masked = mask_paragraphs(paragraphs, tokenizer, str(files[0]), max_length=max_length, count=count, seed=seed)
     dropped.update(masked.about["dropped"])
@@ -111,7 +109,7 @@ def mask_text(
 
 def mask_paragraphs(
     paragraphs: Sequence[str], tokenizer: Any, place: str, *, max_length: int, count: int, seed: int
-) -> MaskedText:
+) -> MaskedText[list[Row]]:
     """The same with paragraphs that were read, in the order in which they fill rows; see `mask_text`.
 
     Args:
@@ -146,7 +144,21 @@ def mask_paragraphs(
         "fingerprint": fingerprint_of(paragraphs),
     }
     fixed = [masking(row, np.random.default_rng((seed, 0, i))) for i, row in enumerate(measured)]
-    return MaskedText(MaskedDraws(train, masking, count, seed), fixed, about)
+    return MaskedText(MaskedDraws(train, masking, count, seed), train, fixed, about)
+
+
+def check_masks(tokenizer: Any) -> None:
+    """Refuse a tokenizer that is slow, or has no mask token.
+
+    Raises:
+        ConfigError: If it is one.
+    """
+    check_fast(tokenizer)
+    if tokenizer.mask_token_id is None:
+        raise ConfigError(
+            f"Masked language modelling needs a mask token, and {type(tokenizer).__name__} of this encoder has none; "
+            "name another encoder with --model."
+        )
 
 
 def hold_out(paragraphs: Sequence[Text], seed: int) -> tuple[list[Text], list[Text]]:

@@ -5,30 +5,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformers import set_seed
-
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.ground.environment import Progress, is_main, wait_for_everyone
 from dlfa_adapters.heads.decoder import pretrained_decoder, save_decoder
 from dlfa_adapters.heads.language import RECORD, read_record
 from dlfa_adapters.learning.cut import fit_length, length_asked
-from dlfa_adapters.learning.finish import machine
-from dlfa_adapters.learning.language import (
-    LanguagePlan,
-    TrainedLanguage,
-    as_options,
-    language_settings,
-)
-from dlfa_adapters.learning.language.loop import LanguageTrainer, learn_masked, perplexity
+from dlfa_adapters.learning.finish import masked_training
+from dlfa_adapters.learning.language import LanguagePlan, TrainedLanguage, as_options, language_settings
+from dlfa_adapters.learning.language.loop import DECODER, LanguageTrainer, learn_masked, perplexity, put_decoder
 from dlfa_adapters.learning.language.text import mask_text
-from dlfa_adapters.learning.safeguards import check_weights
+from dlfa_adapters.learning.plan_words import announce
 from dlfa_adapters.runs.lifecycle import Training, request_left
-from dlfa_adapters.tuning import parameter_report, trainable_share
+from dlfa_adapters.tuning import parameter_report
 from dlfa_adapters.tuning.bottleneck import LanguageTuning
 
 logger = logging.getLogger(__name__)
-
-_DECODER = "masked_lm"
 
 
 def train_language(
@@ -100,29 +91,20 @@ def train_language(
         files, format, encoder.tokenizer,
         max_length=settings.text.max_length, count=steps * settings.steps.batch_size, seed=settings.steps.seed,
     )  # fmt: skip
-    set_seed(settings.steps.seed)
-    tuning.prepare(encoder.model, _DECODER)
-    if tuning.decoder is None:
-        head = encoder.model.heads[_DECODER]
-        head.expect(masked.counts(len(head.bias)))
+    put_decoder(tuning, encoder, masked, settings.steps.seed)
     plan = LanguagePlan(tuning, settings, encoder, masked.about, parameter_report(encoder.model), notes)
     report("Loading encoder and text", 1, 1)
 
     with training.alone(request, described["fingerprint"], masked.about):
-        if on_start is not None:
-            on_start(plan)
-        else:
-            for line in (*plan.lines(), *plan.notes):
-                logger.info(line)
-        pad, held_out = plan.encoder.tokenizer.pad_token_id, masked.held_out
+        announce(plan, on_start, logger, notes=logging.INFO)
+        pad, held_out = encoder.tokenizer.pad_token_id, masked.held_out
 
         def measure(model: Any, on_progress: Callable[[int], None]) -> float:
             return perplexity(model, held_out, pad, on_progress)
 
         measured, seconds = learn_masked(
-            LanguageTrainer, plan.encoder, settings, masked, training, report, measure, len(held_out)
+            LanguageTrainer, encoder, settings, masked, training, report, measure, len(held_out)
         )
-        check_weights(plan.encoder.model)
         if is_main():
             _write(training, plan, described, measured, seconds)
     wait_for_everyone()
@@ -151,7 +133,6 @@ def _write(
 ) -> None:
     """The adapter as upstream saves it, and the record beside it; both or neither."""
     model, language = plan.encoder.model, plan.tuning.language
-    trainable, total = trainable_share(plan.report)
     record = {
         "language": language,
         "adapter": plan.tuning.record(),
@@ -161,17 +142,13 @@ def _write(
         "training": {
             "steps": plan.settings.steps.max_steps,
             **as_options(plan.settings),
-            "id": training.id,
-            "seconds": seconds,
-            "trainable_parameters": trainable,
-            "parameters": total,
-            **machine(),
+            **masked_training(training, plan.report, seconds),
         },
     }
 
     def save(draft: Path) -> None:
         model.save_adapter(str(draft), language, with_head=False, use_safetensors=True)
-        save_decoder(model.heads[_DECODER], draft)
+        save_decoder(model.heads[DECODER], draft)
 
     training.end(record, save)
 
