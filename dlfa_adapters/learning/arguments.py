@@ -22,15 +22,9 @@ def training_arguments(
     compile_model: bool = False,
     label_names: Sequence[str] = ("labels",),
 ) -> Any:
-    """The `TrainingArguments` of resolved settings.
+    """The `TrainingArguments` of resolved settings, with checkpoints in a folder.
 
-    Args:
-        settings: From `resolve`.
-        folder: Where checkpoints go.
-        has_dev: Whether there are dev data, on which the best checkpoint is chosen.
-        find_unused: Whether some parameters get no gradient.
-        compile_model: Whether Trainer compiles the model.
-        label_names: The inputs of the model that are labels.
+    With `find_unused` some parameters get no gradient; `label_names` are the inputs of the model that are labels.
     """
     from transformers import TrainingArguments
 
@@ -86,14 +80,7 @@ def training_arguments(
 def parameter_groups(
     model: Any, decayed: Collection[str], *, weight_decay: float, learning_rate: float, head_learning_rate: float
 ) -> list[dict[str, Any]]:
-    """Trainable parameters for an optimiser.
-
-    Args:
-        model: The model.
-        decayed: Names of the parameters that decay; biases and norms do not.
-        weight_decay: How much they do.
-        learning_rate: Of encoder and adapters.
-        head_learning_rate: Of fusion and classifier.
+    """Trainable parameters for an optimiser; `decayed` are the names of those that decay, not of biases and norms.
 
     Returns:
         Up to four groups, each with a `name`; empty ones are left out.
@@ -128,12 +115,9 @@ _HALVINGS = 8
 
 
 def least_steps(settings: Settings, rows: int, *, plateau: bool) -> Settings:
-    """Settings with as many epochs as `min_steps` take; they stay as they are where that is fewer.
+    """Resolved settings with as many epochs as `min_steps` take; they stay as they are where that is fewer.
 
-    Args:
-        settings: Resolved ones.
-        rows: Rows of the training data.
-        plateau: Whether the rate is halved where dev stands still; `epochs` are then a limit, which moves along.
+    With `plateau` the rate is halved where dev stands still; `epochs` are then a limit, which moves along.
     """
     if settings.steps.max_steps > 0 or not settings.steps.min_steps or not rows:
         return settings
@@ -146,12 +130,8 @@ def least_steps(settings: Settings, rows: int, *, plateau: bool) -> Settings:
 def shorter_epochs(before: Settings, after: Settings, tuning: Tuning, *, with_dev: bool) -> int:
     """Epochs of the shorter training that a head on frozen states has too, where small data have got more; 0: none.
 
-    Args:
-        before: Resolved settings.
-        after: What `least_steps` made of them.
-        tuning: The tuning; one that does not learn on states is not trained twice, nor is it where another least number
-            of steps than its own is asked for.
-        with_dev: Whether there are dev data, which choose.
+    A tuning that does not learn on states is not trained twice, nor is it where another least number of steps than its
+    own is asked for. `before` and `after` are the settings that `least_steps` took and gave; dev data must choose.
     """
     linear = tuning.on_states and before.head.classifier != "bilstm"
     usual = before.steps.min_steps == tuning.defaults_for(before.head.classifier).min_steps
@@ -162,12 +142,8 @@ def shorter_epochs(before: Settings, after: Settings, tuning: Tuning, *, with_de
 def epochs_between(settings: Settings, rows: int, *, plateau: bool) -> int:
     """After how many epochs dev is read, each time: 1, unless there are more than `MOST_EVALUATIONS` short ones.
 
-    Where the rate is halved when dev stands still, it is as many as let the schedule not end before `min_steps`.
-
-    Args:
-        settings: Those of `least_steps`.
-        rows: Rows of the training data.
-        plateau: See `least_steps`.
+    Where the rate is halved when dev stands still (`plateau`), it is as many as let the schedule not end before
+    `min_steps`.
     """
     if not settings.steps.min_steps or settings.steps.max_steps > 0:
         return 1
@@ -192,13 +168,8 @@ def steps_of_epoch(settings: Settings, rows: int) -> int:
 def told(before: Settings, after: Settings, rows: int, items: str, *, plateau: bool, shorter: int = 0) -> list[str]:
     """The note where small data have got more epochs: one sentence, or none.
 
-    Args:
-        before: Resolved settings.
-        after: What `least_steps` made of them.
-        rows: Rows of the training data.
-        items: How many items of which kind, in words.
-        plateau: See `least_steps`.
-        shorter: See `shorter_epochs`.
+    `before` and `after` are the settings that `least_steps` took and gave, `items` is how many of which kind, in words;
+    for `shorter` see `shorter_epochs`.
     """
     if after.steps.epochs == before.steps.epochs:
         return []

@@ -121,12 +121,7 @@ def choose_layer(
 
 
 def first_of_each(languages: Sequence[str], most: int) -> list[int]:
-    """The first items of each language, as many of one as of another while there are some, so many in all.
-
-    Args:
-        languages: The language of each item.
-        most: How many.
-    """
+    """The first items of each language, as many of one as of another while there are some, `most` in all."""
     number, seen = [], Counter[str]()
     for language in languages:
         number.append(seen[language])

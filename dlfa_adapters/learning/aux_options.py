@@ -50,16 +50,11 @@ def read_aux(text: Any) -> dict[str, str]:
 def languages_of(place: str, task: str, named: Sequence[str]) -> str | None:
     """In which languages auxiliary data are read: the source language, or those of several that there are data in.
 
-    Args:
-        place: Where they are.
-        task: Name of the task.
-        named: The source languages that are named.
-
     Returns:
         As `load_split` takes them; None: what the name of a single file says, or English.
 
     Raises:
-        DataError: If there are data in none of them.
+        DataError: If there are data in none of those that are named.
     """
     if len(named) < 2:
         return named[0] if named else None
@@ -77,13 +72,7 @@ def languages_of(place: str, task: str, named: Sequence[str]) -> str | None:
 
 
 def check_aux(task: str, settings: "Settings", tuning: Tuning | None, languages: Sequence[str]) -> None:
-    """Refuse auxiliary tasks that cannot be learnt beside a task.
-
-    Args:
-        task: Name of the main task.
-        settings: The options.
-        tuning: The tuning, where it is known.
-        languages: The source languages that are named.
+    """Refuse auxiliary tasks that cannot be learnt beside a task; the tuning is looked at where it is known.
 
     Raises:
         ConfigError: If a task is the main one or of a kind with other labels, the tuning has one head alone, states are

@@ -9,12 +9,7 @@ from dlfa_adapters.learning.settings import Settings
 
 
 def read_centring(settings: Settings, model: Any, languages: Iterable[str]) -> Centring | None:
-    """The means that a training takes off, in all layers; None where there are none.
-
-    Args:
-        settings: The settings.
-        model: The encoder before training.
-        languages: Those of all data.
+    """The means that a training on data in some languages takes off, in all layers; None where there are none.
 
     Raises:
         ConfigError: If a language has no mean, or they are of another encoder.

@@ -31,13 +31,8 @@ PYTHON_OBJECTS = "Python objects"
 def load_split(source: Sources, task: str, split: str, language: str | None, reading: Reading = AS_FOUND) -> Loaded:
     """Training or dev data in the source language, or in several.
 
-    Args:
-        source: See `load_source`; or one for each language.
-        task: Name of the task.
-        split: `train` or `dev`.
-        language: Language code, or several with commas between them; None: English, or for a single file what its name
-            says.
-        reading: How files are read.
+    Languages are codes with commas between them; None: English, or for a single file what its name says. For the source
+    see `load_source`; there may be one for each language.
 
     Raises:
         ConfigError: If languages are named twice.

@@ -162,9 +162,7 @@ def _check(settings: Settings, kind: Kind, dev: object) -> None:
 def schedule_of(settings: Settings, rows: int | None = None) -> Linear | Plateau:
     """How long heads learn, and how their rate falls.
 
-    Args:
-        settings: Resolved ones.
-        rows: Rows of the training data, of which small ones are scored after every few epochs; None: after each.
+    Of so many rows of training data small ones are scored after every few epochs; where that is None, after each.
     """
     steps, lstm = settings.steps, settings.head.classifier == "bilstm"
     every = 1 if rows is None else epochs_between(settings, rows, plateau=lstm)

@@ -190,14 +190,7 @@ def write_head_run(
 ) -> Run:
     """Put a head that learnt on frozen states on its encoder, and write its run.
 
-    Args:
-        out: The run folder.
-        encoder: What the states were computed with.
-        task: What was trained for.
-        trained: The head.
-        settings: Resolved ones.
-        centring: What was taken off the states; None: nothing.
-        record: What else `run_record` takes; by default the head is described by its configuration.
+    `record` is what else `run_record` takes; by default the head is described by its configuration.
 
     Raises:
         ConfigError: If something that is not a run is in the way.

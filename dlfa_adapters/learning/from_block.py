@@ -100,11 +100,9 @@ def _rows(ready: Ready) -> list[HasInputIds]:
 
 
 def choose_states(ready: Ready, folder: Path) -> Choice | None:
-    """What `choose` says of a training; its plan and settings say it too.
+    """What `choose` says of a training, whose states may go into a folder; its plan and settings say it too.
 
-    Args:
-        ready: The training. Its model goes to the GPU if there is one.
-        folder: Where states may go.
+    The model goes to the GPU if there is one.
 
     Raises:
         ConfigError: See `choose`.

@@ -42,10 +42,7 @@ class Loop:
     honours: tuple[str, ...]
 
     def check(self, settings: Settings) -> None:
-        """Refuse what was given and would change nothing.
-
-        Args:
-            settings: Options as they were given; a value that is the default counts as left out.
+        """Refuse what was given and would change nothing; a value that is the default counts as left out.
 
         Raises:
             ConfigError: Naming the options.

@@ -42,9 +42,6 @@ REPORT_TO = (
 def check_ranges(options: Mapping[str, Any]) -> None:
     """Refuse a number that cannot work; None stands for what is still open.
 
-    Args:
-        options: Options by name.
-
     Raises:
         ConfigError: Naming the option, its range and the value that came.
     """
@@ -161,13 +158,7 @@ def check_rates(settings: "Settings", tuning: "Tuning") -> None:
 
 
 def at_the_edge(end: str, rate: float, tried: Iterable[float]) -> str:
-    """The advice where the best rate has no neighbour on one side.
-
-    Args:
-        end: `lowest` or `highest`.
-        rate: The rate.
-        tried: What was tried.
-    """
+    """The advice where the best rate has no neighbour on one side: it is the `lowest` or `highest` of those tried."""
     further = rate / 3 if end == "lowest" else rate * 3
     rates = ",".join(f"{each:g}" for each in sorted({*tried, float(f"{further:.0e}")}))
     return f"The best learning rate of the head, {rate:g}, is the {end} of those tried; try --head-lr {rates}."

@@ -21,13 +21,7 @@ class NotFiniteError(RunError):
 
 
 def check_loss(model: nn.Module, inputs: dict[str, Any], loss: Tensor, step: int) -> None:
-    """Refuse a loss that is not finite.
-
-    Args:
-        model: The model, in training mode.
-        inputs: What it was called with.
-        loss: What came out.
-        step: Number of the step, from 1.
+    """Refuse a loss that is not finite, of a model in training mode, its inputs and the step, from 1.
 
     Raises:
         NotFiniteError: Naming the step, and the first module whose output is not finite.
@@ -43,13 +37,10 @@ def check_loss(model: nn.Module, inputs: dict[str, Any], loss: Tensor, step: int
 def check_gradients(model: nn.Module, step: int, learning: Sequence[nn.Parameter]) -> None:
     """Refuse gradients that are not finite, before they reach the weights.
 
-    Args:
-        model: The model.
-        step: Number of the step, from 1.
-        learning: Its parameters that learn; to walk through a model for them takes longer than the check.
+    Parameters that learn are given: to walk through a model for them takes longer than the check.
 
     Raises:
-        NotFiniteError: Naming the step and the parameters.
+        NotFiniteError: Naming the step, from 1, and the parameters.
     """
     gradients = [parameter.grad for parameter in learning if parameter.grad is not None]
     if not gradients or bool(torch.isfinite(torch.nn.utils.get_total_norm(gradients))):
@@ -68,9 +59,6 @@ def check_gradients(model: nn.Module, step: int, learning: Sequence[nn.Parameter
 @torch.no_grad()
 def check_weights(model: nn.Module) -> None:
     """Refuse to save weights that are not finite: the last step may have made them so, and no loss comes after it.
-
-    Args:
-        model: The model that was trained.
 
     Raises:
         NotFiniteError: Naming the weights.

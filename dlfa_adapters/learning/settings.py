@@ -202,10 +202,7 @@ def make_settings(**options: Any) -> Settings:
 def resolve(settings: Settings, tuning: Tuning, kind: Kind | None = None) -> Settings:
     """Fill in what was left open, from the tuning's defaults and the machine.
 
-    Args:
-        settings: What was given.
-        tuning: The tuning.
-        kind: The kind of the task, whose head may learn at other rates; None where it is not known before the data are.
+    The kind is that of the task, whose head may learn at other rates; None where it is not known before the data are.
 
     Raises:
         ConfigError: If the machine cannot do what is requested, or the batch cannot be divided.

@@ -110,13 +110,8 @@ def read_tasks(
 ) -> SeveralTasks | None:
     """Read auxiliary data and add their heads to a model; None where there are no auxiliary tasks.
 
-    Args:
-        settings: Resolved ones.
-        named: The source languages that are named.
-        main: The training data of the main task, whose head is there and stays the active one.
-        loaded: The encoder.
-        data: Descriptions of the data; those of the auxiliary tasks are added.
-        are_drawn: Whether every step is of one task, so that each has a share of the steps.
+    The head of the main task is there and stays the active one. Descriptions of the auxiliary data are added to `data`;
+    where steps are drawn (`are_drawn`), every step is of one task, and each task's share of them is added too.
 
     Raises:
         ConfigError: If a task is of a kind with other labels.

@@ -60,23 +60,14 @@ def _number(name: str, weight: Any) -> float:
 
 
 def named_languages(source: Any, language: str | None) -> list[str]:
-    """The source languages that are named: those of a mapping, or with commas between them.
-
-    Args:
-        source: The training data, or by language those of each.
-        language: Languages with commas between them, or None.
-    """
+    """The source languages that are named: those of a mapping, or with commas between them."""
     if isinstance(source, Mapping):
         return list(source)
     return list(dict.fromkeys(code for part in (language or "").split(",") if (code := part.strip())))
 
 
 def check_sources(steps: "StepOptions", languages: Sequence[str]) -> None:
-    """Refuse weights that are not those of the source languages.
-
-    Args:
-        steps: The options.
-        languages: The source languages that are named.
+    """Refuse weights that are not those of the source languages that are named.
 
     Raises:
         ConfigError: If both weights and a temperature are given, there are no several sources, or a language has no

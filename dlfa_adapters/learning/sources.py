@@ -16,11 +16,6 @@ def mixture_of(train: Examples, languages: Sequence[str], steps: StepOptions) ->
     An epoch has as many rows as the first language, so that a training on several languages has the steps of one on
     the first alone.
 
-    Args:
-        train: Training data.
-        languages: The source languages that are named, in this order.
-        steps: Weights or temperature, the batch and the seed.
-
     Raises:
         DataError: If a language has no rows.
     """
@@ -47,13 +42,7 @@ def mixed(examples: Examples, named: Sequence[str], steps: StepOptions) -> Examp
 
 
 def mix(train: Examples, source: Any, language: str | None, steps: StepOptions) -> dict[str, dict[str, Any]]:
-    """Let training data be drawn as `mixture_of` says.
-
-    Args:
-        train: Training data.
-        source: Where they are from, or by language where those of each are.
-        language: Languages with commas between them, or None.
-        steps: See `mixture_of`.
+    """Let training data from a source, in languages with commas between them, be drawn as `mixture_of` says.
 
     Returns:
         For a run, under `sources`: items and rows of each source language, and how often it is drawn; {} where training

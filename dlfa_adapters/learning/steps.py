@@ -27,13 +27,8 @@ def train_steps(
 ) -> Outcome:
     """Train with Trainer, from the last complete checkpoint where there is one.
 
-    Args:
-        ready: The training.
-        training: Its folder.
-        states: What happens to the states of blocks that do not change; None: there are none.
-        report: Called with a stage, how many steps of it were just done, and how many it has.
-        on_step: See `learning.train`.
-        on_epoch: See `learning.train`.
+    `states` says what happens to the states of blocks that do not change; None: there are none. For what is called see
+    `learning.train`.
     """
     plan, settings, has_dev = ready.plan, ready.plan.settings, ready.dev is not None
     head = plan.encoder.model.heads[plan.task.name]
