@@ -36,12 +36,7 @@ class Pieces(NamedTuple):
 
 
 class RowMasking:
-    """Hides 15 % of the pieces of a row: one by one, or whole words.
-
-    Args:
-        tokenizer: A tokenizer with a mask token.
-        whole_words: Whether all pieces of a word are hidden or none.
-    """
+    """Hides 15 % of the pieces of a row: one by one, or `whole_words`, all pieces of a word or none."""
 
     def __init__(self, tokenizer: Any, whole_words: bool) -> None:
         self.pieces, self.whole_words = Masking(tokenizer), whole_words
@@ -71,11 +66,7 @@ class RowMasking:
 
 
 class RowMaker:
-    """Makes rows of texts.
-
-    Args:
-        tokenizer: A fast tokenizer.
-        max_length: Most pieces of a row.
+    """Makes rows, of at most `max_length` pieces, of texts.
 
     Attributes:
         dropped: What was cut off, by reason.
@@ -99,11 +90,8 @@ class RowMaker:
         Complete single texts fill a row as far as they fit, with the end token behind each, and one that is too long
         goes on in the next row. A pair is a row; where it is too long, the longer text is cut first.
 
-        Args:
-            texts: The texts.
-            language: Their language, for words of running text.
-            are_words: Whether they are words with a blank between them.
-            with_types: Whether rows have token types, as all must where some are pairs.
+        Texts are running text, or words with a blank between them (`are_words`). Rows have token types `with_types`, as
+        all must where some are pairs.
         """
         has_types = self.takes_types and with_types
         code = None if language == "und" else language
@@ -161,10 +149,7 @@ class RowMaker:
 def numbers_of(text: str, words: Sequence[str], offsets: Sequence[tuple[int, int]]) -> list[int]:
     """The word that each piece of a text is of, or for a piece that is white space the next one.
 
-    Args:
-        text: The text.
-        words: Its words; only white space is missing of them.
-        offsets: The characters of each piece, from the tokenizer.
+    Of the words nothing but white space is missing; `offsets` are the characters of each piece, from the tokenizer.
     """
     of_character, number = [max(0, len(words) - 1)] * (len(text) + 1), 0
     place = 0

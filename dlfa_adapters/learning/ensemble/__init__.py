@@ -108,15 +108,7 @@ class _Group(NamedTuple):
 
 
 class MemberHeads:
-    """One head a member.
-
-    Args:
-        specs: What each head fuses, and how.
-        heads: A module for each, with its first weights.
-        num_layers: Number of blocks L of the encoder.
-        dropout: Share of the fused state that is dropped before the classifier, in training.
-        device: Where they shall be.
-    """
+    """One head a member: what it fuses and how, and a module with its first weights; see `Ensemble`."""
 
     def __init__(
         self,
@@ -200,15 +192,10 @@ def _fuse(group: _Group, states: Sequence[Tensor], mask: Tensor, training: bool)
 def start_ensemble(
     model: Any, specs: Sequence[HeadSpec], task: Task, rows: Iterable[HasRow], padding: int, device: torch.device
 ) -> Ensemble:
-    """An ensemble before its first step.
+    """An ensemble before its first step; `padding` is what batches are padded with.
 
-    Args:
-        model: The pretrained model of adapters, on the CPU; heads are added to it and taken off again.
-        specs: The head of each member, with the seed of its first weights.
-        task: The task, with the labels of the heads.
-        rows: All training data.
-        padding: What batches are padded with.
-        device: Where the ensemble shall be.
+    The model of adapters is on the CPU; heads are added to it, with first weights by the seeds of their specs, and
+    taken off again.
     """
     words = model.base_model.embeddings.word_embeddings
     pieces = {piece for row in rows for piece in row.input_ids}

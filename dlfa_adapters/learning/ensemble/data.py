@@ -86,11 +86,7 @@ class DeviceRows:
             self._labels = torch.tensor(pieces, dtype=torch.long, device=device)
 
     def batches(self, order: Sequence[Sequence[int]]) -> Iterator[DeviceBatch]:
-        """Batches of rows padded on the right to their longest.
-
-        Args:
-            order: The rows of each batch.
-        """
+        """Batches of the rows in `order`, padded on the right to their longest."""
         flat = torch.tensor(list(chain.from_iterable(order)), dtype=torch.long).to(self.device)
         for rows, chosen in zip(flat.split([len(batch) for batch in order]), order, strict=True):
             yield self._batch(rows, [self.lengths[i] for i in chosen])
@@ -119,16 +115,7 @@ _MAX_TOKENS = 65536
 
 
 class Questions:
-    """Data that members are evaluated on again and again.
-
-    Args:
-        examples: Rows with their gold labels.
-        padding: What batches are padded with.
-        device: Where the rows lie.
-
-    Attributes:
-        rows: The rows on the device.
-    """
+    """Data that members are evaluated on again and again: rows with their gold labels, on a device."""
 
     def __init__(self, examples: Examples, padding: int, device: torch.device) -> None:
         self.rows, self._examples = DeviceRows(examples.rows, padding, device), examples
@@ -177,10 +164,7 @@ class Questions:
         return predicted
 
     def score(self, ids: Tensor) -> tuple[Tensor, list[float]]:
-        """What the answers are worth.
-
-        Args:
-            ids: From `ask`, (members, words).
+        """What answers of `ask` are worth, (members, words).
 
         Returns:
             Counts by sentence or text, (members, items, counts) on the CPU, and the main score of each in percent, of

@@ -89,11 +89,7 @@ class EnsembleOptimizer:
 
     @torch.no_grad()
     def step(self, losses: Tensor) -> None:
-        """Clip, step, and let the rates go on.
-
-        Args:
-            losses: The loss of each member, whose gradients are there, (members,).
-        """
+        """Clip, step, and let the rates go on; the gradients of the losses, (members,), are there."""
         self.step_number += 1
         words = self.ensemble.encoder.leaves["words"].grad
         if self._padding is not None and words is not None:  # as `nn.Embedding(padding_idx)`

@@ -54,12 +54,9 @@ class Vocabulary:
         self.shrunk = [left * factor for left, factor in zip(before, factors, strict=True)]
 
     def embed(self, rows: Tensor, ids: Tensor, *, all_occur: bool) -> Tensor:
-        """Embeddings of pieces in every member.
+        """Embeddings of pieces, (batch, seq), in every member, whose own rows are (members, rows, width).
 
-        Args:
-            rows: The members' own rows, (members, rows, width).
-            ids: Ids of pieces, (batch, seq).
-            all_occur: Whether all of them occur in the training data, as they do in training.
+        With `all_occur` all of them occur in the training data, as they do in training.
 
         Returns:
             (members, batch, seq, width).
@@ -72,15 +69,7 @@ class Vocabulary:
         return torch.where((local < 0).unsqueeze(-1), self.table[ids] * shrunk, own)
 
     def whole(self, rows: Tensor, member: int) -> Tensor:
-        """The full table of one member.
-
-        Args:
-            rows: The member's own rows, (rows, width).
-            member: Which one it is.
-
-        Returns:
-            (vocabulary, width).
-        """
+        """The full table of one member, (vocabulary, width), from its own rows, (rows, width)."""
         shrunk = self.shrunk[member] if self.shrunk else 1.0
         return (self.table * shrunk).index_copy(0, self.ids, rows)
 
@@ -88,9 +77,7 @@ class Vocabulary:
 def look_up(tables: Tensor, ids: Tensor) -> Tensor:
     """Rows of M tables, through one embedding: its gradient is added up in one kernel, however often a row occurs.
 
-    Args:
-        tables: (members, rows, width).
-        ids: (batch, seq), the same for all.
+    Tables are (members, rows, width); ids, (batch, seq), are the same for all.
 
     Returns:
         (members, batch, seq, width).

@@ -17,9 +17,6 @@ from dlfa_adapters.learning.frozen.stacks import HeadStack
 class Judge(ABC):
     """Data that heads are scored on again and again.
 
-    Args:
-        data: The data.
-
     Attributes:
         gold: The label id of every word of the data, -100 for a tag that is no label; (words,).
     """
@@ -31,14 +28,9 @@ class Judge(ABC):
 
     @abstractmethod
     def counts(self, stacks: Sequence[HeadStack], losses: Tensor | None = None) -> Tensor:
-        """What the score is a function of, of each sentence or text.
+        """What the score is a function of, of each sentence or text: whole numbers, (heads, items, counts).
 
-        Args:
-            stacks: The heads.
-            losses: What the mean loss of each head is added to, (heads,).
-
-        Returns:
-            Whole numbers, (heads, items, counts).
+        The mean loss of each head is added to `losses`, (heads,).
         """
 
     @abstractmethod
@@ -81,10 +73,7 @@ def tokens_at_once(device: torch.device) -> int:
 class WordJudge(Judge):
     """Words or texts with a label each, whose scores are counted where the states are.
 
-    Args:
-        data: Words with tags.
-        labels: Label names by id.
-        scorer: `Kind.scorer`; without it there are predictions alone.
+    Without a scorer, see `Kind.scorer`, there are predictions alone.
     """
 
     def __init__(self, data: TaggedStates, labels: Sequence[str], scorer: MakeScorer | None) -> None:
@@ -113,11 +102,7 @@ class WordJudge(Judge):
 
 
 class OwnJudge(Judge):
-    """Data of a kind with a head of its own: predictions are made of what the heads give, and scored by its metric.
-
-    Args:
-        data: The data.
-    """
+    """Data of a kind with a head of its own: predictions are made of what the heads give, and scored by its metric."""
 
     def __init__(self, data: OnStates) -> None:
         super().__init__(data)

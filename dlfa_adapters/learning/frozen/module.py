@@ -13,14 +13,7 @@ from dlfa_adapters.learning.frozen.head import HeadSpec
 
 
 class FusionClassifier(nn.Module):
-    """A fusion and a linear classifier, without the encoder under them.
-
-    Args:
-        spec: Which fusion.
-        hidden_size: Width of the states.
-        num_layers: Number of blocks of the encoder.
-        num_labels: Number of classes.
-    """
+    """A fusion and a linear classifier, without the encoder under them."""
 
     def __init__(self, spec: HeadSpec, hidden_size: int, num_layers: int, num_labels: int) -> None:
         super().__init__()
@@ -45,15 +38,7 @@ class FusionClassifier(nn.Module):
 
 
 class FusionHead(nn.Module):
-    """A fusion and a head of a kind's own, without the encoder under them.
-
-    Args:
-        spec: Which fusion.
-        hidden_size: Width of the states.
-        num_layers: Number of blocks of the encoder.
-        num_labels: Number of labels.
-        kind: The kind, with its usual head.
-    """
+    """A fusion and a head of a kind's own, without the encoder under them."""
 
     def __init__(self, spec: HeadSpec, hidden_size: int, num_layers: int, num_labels: int, kind: Kind) -> None:
         super().__init__()
@@ -82,11 +67,7 @@ class FusionHead(nn.Module):
 def own_losses(kind: Kind, head: Any, scores: Any, inputs: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
     """The sum of the losses of a head of a kind's own over what is learned from, and how much that is.
 
-    Args:
-        kind: The kind.
-        head: Its `OwnHead`.
-        scores: What that gave.
-        inputs: With labels by name.
+    `scores` is what the head, an `OwnHead`, gave; `inputs` have the labels by name.
     """
     labels = {name: inputs[name] for name in kind.label_inputs}
     count = kind.items_in_loss(kind.own_head or "", 0, labels[kind.label_inputs[0]], None)
@@ -98,12 +79,7 @@ def new_head(
 ) -> FusionClassifier | FusionHead:
     """A head with the initial weights of its seed; the global random state is left as it was.
 
-    Args:
-        spec: Which head.
-        hidden_size: Width of the states.
-        num_layers: Number of blocks of the encoder.
-        num_labels: Number of labels.
-        kind: A kind that has a head of its own; None: a linear classifier.
+    It is that of a kind that has one of its own; without a kind it is a linear classifier.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(spec.seed)

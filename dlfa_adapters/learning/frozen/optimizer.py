@@ -23,10 +23,6 @@ class HeadsOptimizer:
     Neighbours of one rate in a stack are one slice of its tensors. The slices, which share their storage with the
     tensors, are what the optimiser knows, in a group of parameters for each rate.
 
-    Args:
-        stacks: The heads' weights.
-        rates: The first rate of each head, by its number.
-
     Attributes:
         adamw: The optimiser of PyTorch, whose state a checkpoint keeps.
     """
@@ -58,11 +54,9 @@ class HeadsOptimizer:
         torch._foreach_zero_(self._gradients)
 
     def step(self, share: float | Sequence[float]) -> None:
-        """One step.
+        """One step at a share of the first learning rates: of all, or for each head, by its number.
 
-        Args:
-            share: Of the first learning rates that is left: of all, or for each head, by its number; at 0 a head stays
-                as it is.
+        At 0 a head stays as it is.
         """
         for group, first in zip(self.adamw.param_groups, self._first, strict=True):
             group["lr"] = first * (share if isinstance(share, float) else 1.0)
@@ -161,10 +155,7 @@ class Checkpoint:
         save_tensors(self.path, tensors, about)
 
     def load(self, trained: Sequence[TrainedHead]) -> int:
-        """Go back to where the file was written.
-
-        Args:
-            trained: Heads without anything; filled in.
+        """Go back to where the file was written; the heads, which are without anything, are filled in.
 
         Returns:
             How many epochs are done; 0 if there is no file, or one of another training, or none that is complete.

@@ -185,11 +185,6 @@ def _after_epoch(
 def predict_ids(heads: Sequence[TrainedHead], data: TaggedStates, labels: Sequence[str]) -> Tensor:
     """The label ids that each head gives.
 
-    Args:
-        heads: Trained heads.
-        data: What to tag.
-        labels: Label names by id.
-
     Returns:
         For each head, and each word of all sentences in the order given, (heads, words).
     """

@@ -39,12 +39,7 @@ class HeadStack(ABC):
         """Logits of every head at the positions of a batch, (heads, labels, words); or what a kind's own head gives."""
 
     def losses(self, logits: Any, batch: Batch, gold: Tensor) -> tuple[Tensor, Tensor]:
-        """What a batch costs.
-
-        Args:
-            logits: What the heads gave for it.
-            batch: The batch.
-            gold: The label id of every word of the data, -100 where none counts.
+        """What a batch costs, for which the heads gave `logits`; `gold` has the label id of every word, -100 for none.
 
         Returns:
             The sum of the losses of each head over what is learned from, (heads,), and how much that is.
@@ -71,14 +66,9 @@ class HeadStack(ABC):
 
 
 class StackedHeads(HeadStack):
-    """Heads whose equations are written for all of them at once.
+    """Heads whose equations are written for all of them at once: specs of one architecture, with a module each.
 
-    Args:
-        specs: Heads of equal architecture.
-        members: See `HeadStack`.
-        heads: One module for each of them.
-        num_layers: Number of blocks of the encoder.
-        layers: Which states a batch has.
+    Batches have the states `layers`.
 
     Raises:
         ValueError: If the architectures differ.
@@ -141,15 +131,7 @@ def _at(fused: Tensor, positions: Tensor) -> Tensor:
 
 
 class EachAlone(HeadStack):
-    """An ordinary module: a head whose fusion has no stacked form, or a head of a kind's own.
-
-    Args:
-        spec: What it is.
-        member: See `HeadStack`.
-        head: Its module.
-        num_layers: Number of blocks of the encoder.
-        layers: Which states a batch has.
-    """
+    """An ordinary module: a head whose fusion has no stacked form, or a head of a kind's own."""
 
     def __init__(
         self, spec: HeadSpec, member: int, head: FusionClassifier | FusionHead, num_layers: int, layers: Sequence[int]
@@ -203,12 +185,8 @@ def make_stacks(
 ) -> list[HeadStack]:
     """Heads of equal architecture together, as many as should train on so many tokens at once.
 
-    Args:
-        heads: What to train, on the device where the states are.
-        num_layers: Number of blocks of the encoder.
-        layers: Which states a batch has.
-        tokens: The most tokens in a batch.
-        order: In which order heads stand in a stack; default: as they come.
+    Heads are on the device where the states are; batches have the states `layers` and at most so many tokens. In a
+    stack heads stand in the `order` given, or as they come.
     """
     by_kind: dict[tuple[object, ...], list[int]] = {}
     for member in order or range(len(heads)):

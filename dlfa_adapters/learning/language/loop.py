@@ -54,13 +54,10 @@ class EncoderTrainer(MaskedMixin, FullTrainer):
 
 @torch.no_grad()
 def perplexity(model: Any, rows: Sequence[Row], pad_token_id: int | None, on_progress: Callable[[int], None]) -> float:
-    """The exponential of the mean loss over all hidden pieces, each counted once.
+    """The exponential of the mean loss over all hidden pieces of some rows, each counted once.
 
-    Args:
-        model: A model with an active `MaskedLMHead`; in eval mode afterwards.
-        rows: Rows with hidden pieces.
-        pad_token_id: The tokenizer's.
-        on_progress: Called with the number of rows that were just done.
+    The model, which has an active `MaskedLMHead`, is in eval mode afterwards; progress is the number of rows that were
+    just done.
     """
     model.eval()
     loss, count = 0.0, 0

@@ -14,9 +14,6 @@ class Masking:
     """Hides 15 % of a row's pieces, at least one: 80 % become the mask, 10 % any piece, 10 % stay (Devlin et al. 2019).
 
     Special tokens and pieces that the tokenizer does not know are never hidden.
-
-    Args:
-        tokenizer: A tokenizer with a mask token.
     """
 
     SHARE = 0.15
@@ -61,13 +58,7 @@ class MaskedDraws(Dataset[Row]):
     """A fixed number of rows, each with a mask of its own: all rows in a new order, again and again.
 
     Row and mask of a draw depend on the seed and its number alone, so that a resumed training, or one in several
-    processes or with smaller batches at once, sees the same.
-
-    Args:
-        rows: Pieces of each row, or what else `mask` takes.
-        mask: What hides some of them.
-        count: How many draws.
-        seed: Of order and masks.
+    processes or with smaller batches at once, sees the same. `mask` hides some of the pieces of a row.
     """
 
     def __init__(self, rows: list[Any], mask: Callable[[Any, np.random.Generator], Row], count: int, seed: int) -> None:

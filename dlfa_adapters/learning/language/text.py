@@ -85,15 +85,7 @@ def mask_text(
     count: int,
     seed: int,
 ) -> MaskedText[list[Row]]:
-    """Read text, hold some out, cut it into rows.
-
-    Args:
-        files: See `read_paragraphs`.
-        format: See `read_paragraphs`.
-        tokenizer: A fast one, with a mask token.
-        max_length: Most pieces of a row.
-        count: How many rows training takes.
-        seed: Of the choice, the order and the masks.
+    """Read text, hold some out, cut it into rows; see `read_paragraphs` and `mask_paragraphs`.
 
     Raises:
         ConfigError: If the tokenizer has no mask token, or is slow.
@@ -110,15 +102,15 @@ def mask_text(
 def mask_paragraphs(
     paragraphs: Sequence[str], tokenizer: Any, place: str, *, max_length: int, count: int, seed: int
 ) -> MaskedText[list[Row]]:
-    """The same with paragraphs that were read, in the order in which they fill rows; see `mask_text`.
+    """Hold some paragraphs out, and cut the others into rows, which they fill in this order.
 
     Args:
         paragraphs: The paragraphs.
         tokenizer: A fast one, with a mask token.
         place: Where they are from, for an error's text.
-        max_length: See `mask_text`.
-        count: See `mask_text`.
-        seed: See `mask_text`.
+        max_length: Most pieces of a row.
+        count: How many rows training takes.
+        seed: Of the choice, the order and the masks.
 
     Raises:
         ConfigError: If `max_length` leaves no room.

@@ -71,12 +71,7 @@ class Shape:
 
 
 def check_pretraining(text: Mapping[str, str | Path], out: Path, sentences: int | None) -> None:
-    """Refuse what cannot be trained on, before anything is loaded.
-
-    Args:
-        text: A file of each language.
-        out: The folder.
-        sentences: How many of each language.
+    """Refuse files of each language, a folder or a number of sentences that cannot be, before anything is loaded.
 
     Raises:
         ConfigError: If the folder is there, or cannot be made, or the number of sentences is too small.
@@ -94,11 +89,9 @@ def check_pretraining(text: Mapping[str, str | Path], out: Path, sentences: int 
 
 
 def read_sentences(text: Mapping[str, str | Path], sentences: int | None) -> dict[str, list[str]]:
-    """The first sentences of each language.
+    """The first sentences of each language, of its file with a sentence or paragraph a line.
 
-    Args:
-        text: A file of each language, a sentence or paragraph a line.
-        sentences: How many of each; None for all. Where there are fewer, those are taken, with a warning.
+    So many `sentences`, None for all; where there are fewer, those are taken, with a warning.
 
     Raises:
         DataError: If a file cannot be read or is empty.
@@ -117,13 +110,7 @@ def read_sentences(text: Mapping[str, str | Path], sentences: int | None) -> dic
 
 
 def write_encoder(out: Path, record: dict[str, Any], write_files: Callable[[Path], None]) -> Pretrained:
-    """Write the folder, complete or not at all.
-
-    Args:
-        out: The folder.
-        record: What is written into `pretraining.json`.
-        write_files: Writes model and tokenizer into a folder.
-    """
+    """Write the folder, complete or not at all: model and tokenizer by `write_files`, and `pretraining.json`."""
     with draft_beside(out) as draft:
         write_files(draft)
         write_json(draft / RECORD, record)
