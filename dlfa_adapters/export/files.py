@@ -32,10 +32,7 @@ def sources() -> dict[str, Path]:
 def write_beside(file: Path, tokenizer: Any, about: Mapping[str, Any]) -> None:
     """Write `NAME.json`, `tokenizer.json` and the package `dlfa_onnx` into the folder of `NAME.onnx`.
 
-    Args:
-        file: Where the model is.
-        tokenizer: Its fast tokenizer.
-        about: What a user of the model must know.
+    The tokenizer is a fast one; `about` is what a user of the model must know.
     """
     ids = {name: getattr(tokenizer, f"{name}_token_id", None) for name in _SPECIAL}
     record = {"format": FORMAT, **about, "special_ids": {name: id_ for name, id_ in ids.items() if id_ is not None}}

@@ -89,12 +89,7 @@ class EvaluationPart:
 
 
 def evaluation_part(predictions: Predictions, report: Report, anchor: str) -> EvaluationPart:
-    """Collect what is shown of an evaluation.
-
-    Args:
-        predictions: The predictions of the model.
-        report: The scores of that.
-        anchor: See `EvaluationPart`.
+    """Collect what is shown of an evaluation; for the anchor see `EvaluationPart`.
 
     Raises:
         ConfigError: If the task's metric does not fit its kind.
@@ -129,12 +124,7 @@ def _pooled(mean: MeanReport, languages: Sequence[Predicted]) -> str:
 
 
 def shown_sentences(language: Predicted, task: Task) -> LanguageExamples:
-    """Examples of a language, evenly spread over its data; the same for the same predictions.
-
-    Args:
-        language: Predictions.
-        task: What they are for.
-    """
+    """Examples of a language, evenly spread over its data; the same for the same predictions."""
     kind = kind_of_task(task)
     hit = kind.are_right(language.gold, language.predicted)
     right = [i for i, is_right in enumerate(hit) if is_right]
@@ -156,11 +146,7 @@ def shown_sentences(language: Predicted, task: Task) -> LanguageExamples:
 
 
 def run_facts(config: Mapping[str, Any]) -> dict[str, Facts]:
-    """The parts of `run.json` that a reader wants, checksums of files and label names left out.
-
-    Args:
-        config: What `run.json` holds.
-    """
+    """The parts of `run.json` that a reader wants, checksums of files and label names left out."""
     known = [name for name in _RUN_PARTS if name in config]
     others = [name for name in config if name not in (*_RUN_PARTS, "format", "task", "labels", "files", "model")]
     return {name: facts(config[name]) for name in [*known, *others]}

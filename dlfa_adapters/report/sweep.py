@@ -83,12 +83,7 @@ class LineChart:
 def line_chart(
     names: Sequence[str], scores: Sequence[Estimate], baseline: tuple[str, Estimate] | None = None
 ) -> LineChart | None:
-    """A chart of scores with their intervals.
-
-    Args:
-        names: What the scores belong to, in the order of the axis.
-        scores: The scores, fractions; one that is not defined is left out.
-        baseline: Name and score of what they are compared with.
+    """A chart of scores, fractions, with their intervals, in the order of the axis; what is not defined is left out.
 
     Returns:
         The chart; None if no score is defined.

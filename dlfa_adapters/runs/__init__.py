@@ -220,11 +220,7 @@ class WorkFolder:
         return is_empty(self.path) or is_marked(self.path, self.kind) or is_ours(read_json(self.path / self.record))
 
     def check(self, what: str, is_ours: Callable[[Any], bool] = lambda record: False) -> None:
-        """Refuse a folder that another program or a person has made.
-
-        Args:
-            what: What would come into it, for the sentence.
-            is_ours: See `is_free`.
+        """Refuse a folder that another program or a person has made; `what` would come into it.
 
         Raises:
             ConfigError: If it is one.

@@ -189,12 +189,7 @@ class Training:
             yield
 
     def end(self, config: Mapping[str, Any], write_files: Callable[[Path], None]) -> None:
-        """Put the complete folder in its place, and delete what only the training needed; for the main process.
-
-        Args:
-            config: See `write_run`.
-            write_files: See `write_run`.
-        """
+        """Put the complete folder in its place, and delete what only the training needed; for the main process."""
         remove_drafts(self.out)
         write_run(self.out, config, write_files, record=self.record)
         remove_work(self.out)

@@ -40,14 +40,9 @@ def frozen_sweep(
     """Train every head of a sweep on the states of one frozen encoder, and score each after every epoch.
 
     All heads see the same batches in the same order, whatever their seed, which is that of their first weights. Where
-    several learning rates are given, each head has the one that is best for its first seed on source dev.
-
-    Args:
-        prepared: What to train and score.
-        folder: The sweep's folder. What is there already and fits is neither computed nor trained again.
-        state_budget: Most bytes of hidden states on the disk; beyond it the encoder runs once in every epoch.
-        note: Called with a sentence that says what is done.
-        progress: Called after each step.
+    several learning rates are given, each head has the one that is best for its first seed on source dev. What is in
+    the folder already and fits is neither computed nor trained again; beyond `state_budget` bytes of hidden states on
+    the disk the encoder runs once in every epoch.
 
     Returns:
         The rows in the order of `prepared.specs`.
@@ -84,11 +79,7 @@ def frozen_sweep(
 
 
 def trained_head(prepared: Prepared, row: SweepRow) -> TrainedHead:
-    """The head of a row of a frozen sweep, with its weights.
-
-    Args:
-        prepared: The sweep, which is done.
-        row: One of its rows.
+    """The head of a row of a frozen sweep that is done, with its weights.
 
     Raises:
         RunError: If the sweep has no such head, or its weights are gone.

@@ -145,12 +145,6 @@ class Prepared:
 def prepare_sweep(request: Request, tuning: Tuning, settings: Settings, out: Path) -> Prepared:
     """Read everything.
 
-    Args:
-        request: The request.
-        tuning: What learns beside the heads.
-        settings: Resolved ones.
-        out: The sweep's folder.
-
     Raises:
         ConfigError: If an option has a value that cannot work, or there are no dev data.
         DataError: If the data cannot be read or are not for this task.

@@ -214,11 +214,8 @@ def _plots(
 def with_head_rates(resolved: Settings, given: Settings, tuning: Tuning) -> Settings:
     """Settings in which a head beside a fine-tuned encoder has two rates to try: that of the tuning, and `HEAD_RATE`.
 
-    Args:
-        resolved: All settings.
-        given: Those that the user gave: where a rate of the head or several of the encoder are among them, nothing is
-            added.
-        tuning: What learns beside the heads; on frozen states the heads have rates of their own already.
+    Nothing is added where a rate of the head or several of the encoder were given, or on frozen states, on which heads
+    have rates of their own already.
     """
     steps, rate = given.steps, resolved.steps.head_learning_rate
     chosen = steps.head_learning_rate or steps.head_learning_rates is not None or steps.learning_rates

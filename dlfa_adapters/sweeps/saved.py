@@ -38,11 +38,7 @@ def begin(prepared: Prepared, restart: bool) -> None:
     """Write down the request, or check that it is the earlier one.
 
     Other heads and seeds may be requested: those that are there already stay. Everything that a score depends on must
-    be the same.
-
-    Args:
-        prepared: The sweep.
-        restart: Whether an earlier sweep in its place is deleted, and nothing but its own files.
+    be the same. With `restart` an earlier sweep is deleted first, and nothing but its own files.
 
     Raises:
         RunError: If an earlier sweep in its place was another one.
@@ -85,11 +81,7 @@ def save(prepared: Prepared, result: SweepResult, table: SweepTable) -> None:
 
 
 def save_best(prepared: Prepared, result: SweepResult) -> Run:
-    """Write the run folder `best` of the head that is best on source dev.
-
-    Args:
-        prepared: The sweep; the head is put on its encoder.
-        result: Its scores.
+    """Write the run folder `best` of the head that is best on source dev, which is put on the encoder of the sweep.
 
     Raises:
         RunError: If the head's weights are gone.

@@ -123,15 +123,7 @@ def _difference(delta: Difference | None) -> str:
 
 
 def plot(folder: Path, result: SweepResult, table: SweepTable) -> list[Path]:
-    """Draw both plots into a folder.
-
-    Args:
-        folder: Where to.
-        result: The sweep.
-        table: Its table.
-
-    Returns:
-        The files.
+    """Draw both plots into a folder, and give their files.
 
     Raises:
         MissingExtraError: If matplotlib is not installed.

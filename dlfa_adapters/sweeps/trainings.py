@@ -134,14 +134,10 @@ class SweepResult:
 
 
 class RowFiles:
-    """The finished trainings of a sweep, in a folder.
+    """The finished trainings of a sweep, in a folder, which is made with the first one.
 
     A file holds scores and counts of one training and a hash of all that it depends on. One that was written for other
     data, settings or another encoder does not count; one that is damaged is deleted, with a warning.
-
-    Args:
-        folder: Where they are; it is made with the first one.
-        prepared: The sweep.
     """
 
     def __init__(self, folder: Path, prepared: "Prepared") -> None:

@@ -95,13 +95,7 @@ class _How:
 
 
 class _Attempts(Stage):
-    """Training the first seed of each variant at all learning rates, of which source dev chooses.
-
-    Args:
-        jobs: All attempts of the sweep.
-        choices: Where they are written.
-        files: The trainings for which they are made.
-    """
+    """Training the first seed of each variant at all learning rates, of which source dev chooses."""
 
     name = "Trying learning rates"
 
@@ -126,12 +120,7 @@ class _Attempts(Stage):
 
 
 class _Rows(Stage):
-    """Training every run at the rates of its variant.
-
-    Args:
-        choices: The rates.
-        files: Where rows are written.
-    """
+    """Training every run at the rates of its variant."""
 
     name = "Training"
 
@@ -155,10 +144,6 @@ class _Rows(Stage):
 
 def _share(how: _How, stage: Stage) -> dict[int, str]:
     """Do what is missing of a stage, together with the other processes.
-
-    Args:
-        how: How.
-        stage: What.
 
     Returns:
         By number, since when loss or gradient of a run were no finite numbers.

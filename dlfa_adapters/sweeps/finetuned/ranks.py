@@ -36,11 +36,7 @@ class Ranks:
         self._store = _store_of(next(_SWEEPS)) if self.size > 1 else None
 
     def agree(self, make: Callable[[], Any]) -> Any:
-        """What the main process has made, in every process, once all have come here.
-
-        Args:
-            make: Makes something that JSON can hold; called in the main process alone.
-        """
+        """What the main process has made, something that JSON can hold, in every process, once all have come here."""
         if self._store is None:
             return make()
         if is_main():
@@ -114,13 +110,6 @@ def bytes_per_member(
     Weight, gradient and Adam's two moments take 16 bytes a parameter in float32, and casts and the gradients of single
     blocks about 6 more. A block saves about 12 vectors of the encoder's width and 3 of the inner width a piece for the
     backward pass, and on a CPU its attention weights.
-
-    Args:
-        config: The encoder's.
-        rows: Training data.
-        batch_size: Rows of a step.
-        precision: `fp32` or `bf16`.
-        device: Where.
     """
     width, inner, layers = config.hidden_size, config.intermediate_size, config.num_hidden_layers
     pieces = len({piece for row in rows for piece in row.input_ids})
@@ -133,15 +122,9 @@ def bytes_per_member(
 
 
 def how_many_at_once(prepared: Prepared, runs: int, device: torch.device, wanted: int | None) -> int:
-    """How many models to train side by side.
+    """How many models to train side by side, of so many `runs`: as many as are `wanted`, or None: as many as fit.
 
     On a CPU stacking saves no time (measured: the same CPU seconds as one after another), so there it is one.
-
-    Args:
-        prepared: The sweep.
-        runs: How many there are.
-        device: Where they are trained.
-        wanted: What the user says; None: as many as fit.
 
     Raises:
         ConfigError: If the user says less than one.

@@ -144,13 +144,7 @@ class Work:
 
 
 def train_singly(prepared: Prepared, job: Job, folder: Path, on_step: Callable[[int], None]) -> TrainedMember:
-    """Train one model, and score it after each epoch.
-
-    Args:
-        prepared: The sweep.
-        job: The head, with the seed of the training, and the learning rates.
-        folder: Where its checkpoints and its run are while it lasts; both are deleted.
-        on_step: Called with the number of each step, when it is done.
+    """Train one model, and score it after each epoch; its checkpoints and its run are in a folder, which is deleted.
 
     Returns:
         The model's scores, without weights.
