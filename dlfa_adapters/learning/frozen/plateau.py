@@ -63,9 +63,15 @@ class Plateau:
     ) -> list[TrainedHead]:
         """Train copies of a head: at each rate for `trial` evaluations, at the best one to the end.
 
-        The head has its first weights; the weight decay of the rates is not used. For the checkpoint see
-        `learn_on_states`; where there are several rates, its name gets a number for each. Progress is 1 after each
-        epoch, and the most epochs that there will be.
+        Args:
+            head: The head, with its first weights.
+            rates: The first rates; their weight decay is not used.
+            train: Training data.
+            dev: Source dev data.
+            seed: Of the order of the batches, and of dropout.
+            checkpoint: See `learn_on_states`; where there are several rates, its name gets a number for each.
+            on_progress: Called after each epoch with 1 and the most epochs that there will be.
+            on_epoch: Called after each evaluation.
 
         Returns:
             The head at each rate.
