@@ -73,21 +73,15 @@ class Predicted(Items):
         if lengths != scored:
             raise RunError(
                 f"{self.language}: expected one prediction for each of {sum(lengths):,} {kind.units[-1]}, got "
-                f"{sum(scored):,}; "
-                "a score of a part would not be honest, so there is none."
+                f"{sum(scored):,}; a score of a part would not be honest, so there is none."
             )
 
     def without_placeholders(self) -> "Predicted":
         """The same without the pairs that are none."""
         real = [i for i, is_placeholder in enumerate(self.placeholder) if not is_placeholder]
-        return replace(
-            self,
-            ids=[self.ids[i] for i in real],
-            inputs=[self.inputs[i] for i in real],
-            gold=[self.gold[i] for i in real],
-            placeholder=[False] * len(real),
-            predicted=[self.predicted[i] for i in real],
-        )
+        names = ("ids", "inputs", "gold", "placeholder", "predicted")
+        columns: dict[str, Any] = {name: [getattr(self, name)[i] for i in real] for name in names}
+        return replace(self, **columns)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,11 +47,7 @@ def check_centred(run: Run, languages: Iterable[str | None]) -> None:
 
 
 def check_not_centred(run: Run, what: str) -> None:
-    """Refuse what would lose the means of a run.
-
-    Args:
-        run: The run.
-        what: What cannot be done with it.
+    """Refuse what would lose the means of a run; `what` says what cannot be done with it.
 
     Raises:
         ConfigError: If it was trained on centred languages.

@@ -22,7 +22,16 @@ from dlfa_adapters.models import Card, merge_lora
 from dlfa_adapters.models.auto import auto_class
 from dlfa_adapters.models.card import write_card
 from dlfa_adapters.predict.centred import check_not_centred
-from dlfa_adapters.predict.load import PRECISIONS, check_new, check_precision, load_run, source_languages, takes_pairs
+from dlfa_adapters.predict.load import (
+    PRECISIONS,
+    check_new,
+    check_precision,
+    kind_of,
+    load_run,
+    source_languages,
+    takes_pairs,
+)
+from dlfa_adapters.predict.options import options_of_run, with_runs
 from dlfa_adapters.runs import RUN_MODEL_TYPE, Run, read_run
 from dlfa_adapters.tasks import KINDS
 from dlfa_adapters.tuning.convert import merge_adapters, to_plain
@@ -185,24 +194,7 @@ class _RunModel(PreTrainedModel):
     def from_pretrained(
         cls, pretrained_model_name_or_path: Any, *args: Any, dtype: Any = None, device_map: Any = None, **kwargs: Any
     ) -> Any:
-        """Load the model of a run: a plain one where there is one, otherwise that of adapters.
-
-        Args:
-            pretrained_model_name_or_path: The run folder.
-            *args: Not used.
-            dtype: The model's, in the end.
-            device_map: Refused.
-            **kwargs: Where on the hub to look; a run is a folder.
-
-        Raises:
-            RunError: See `load_run`; also if the run is for the other kind of task.
-            ConfigError: If there is a `device_map`.
-        """
-        from dlfa_adapters.predict.forms import plain_model
-        from dlfa_adapters.predict.load import kind_of, load_run, takes_pairs
-        from dlfa_adapters.predict.options import options_of_run, with_runs
-        from dlfa_adapters.runs import read_run
-
+        """Load the model of a run: a plain one where there is one, otherwise that of adapters."""
         if device_map is not None:
             raise ConfigError(
                 "A run is loaded on the CPU; leave device_map out and type device=0, or model.to('cuda')."
@@ -230,7 +222,6 @@ class RunTokenizer(PreTrainedTokenizerFast):
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
         """Load the tokenizer of the encoder that a run was trained on, or keeps."""
         from dlfa_adapters.encoders import load_tokenizer
-        from dlfa_adapters.runs import read_run
         from dlfa_adapters.tuning.saving import ENCODER
 
         run = read_run(pretrained_model_name_or_path)

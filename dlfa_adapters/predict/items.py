@@ -38,23 +38,11 @@ def items_by_language(loaded: Loaded, limit: int | None = None) -> tuple[list[It
     if not rows:
         raise DataError(f"{loaded.source}: expected sentences, but none has a word")
     flawed = columns.get("placeholder", [False] * len(gold))
-    items = [
-        Items(
-            language=language,
-            kind=loaded.kind,
-            own_ids=language in loaded.own_ids,
-            **{
-                name: [values[i] for i in numbers[:limit]]
-                for name, values in (
-                    ("ids", columns["id"]),
-                    ("inputs", inputs),
-                    ("gold", gold),
-                    ("placeholder", flawed),
-                )
-            },
-        )
-        for language, numbers in rows.items()
-    ]
+    every = {"ids": columns["id"], "inputs": inputs, "gold": gold, "placeholder": flawed}
+    items = []
+    for language, numbers in rows.items():
+        own = {name: [values[i] for i in numbers[:limit]] for name, values in every.items()}
+        items.append(Items(language=language, kind=loaded.kind, own_ids=language in loaded.own_ids, **own))
     return items, without_words
 
 

@@ -37,11 +37,6 @@ class LanguageSwitch:
 def describe_adapters(run: Run, adapters: Mapping[str, str | Path], languages: Sequence[str]) -> dict[str, Any]:
     """Check that adapters are for languages of the data and for a run that can use them, and say which are used.
 
-    Args:
-        run: The run.
-        adapters: Language to folder.
-        languages: The languages of the data.
-
     Returns:
         For a report, under `language_adapters`: the name of the `source`'s, and for each language that is `given` its
         own the `location` and what the adapter calls its `language` (a related one may do). Nothing for other runs.

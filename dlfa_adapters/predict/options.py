@@ -11,12 +11,7 @@ from dlfa_adapters.runs import Run, read_run
 
 
 def options_of_run(run: Run, kind: Kind, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run reads besides its inputs.
-
-    Args:
-        run: The run.
-        kind: Its kind.
-        given: Options that take the place of its own.
+    """What a run of a kind reads besides its inputs; `given` options take the place of its own.
 
     Raises:
         ConfigError: If it has none of that name.
@@ -32,11 +27,7 @@ def options_of_run(run: Run, kind: Kind, given: Mapping[str, Any]) -> dict[str, 
 
 
 def check_runs(kind: Kind, options: Mapping[str, Any]) -> None:
-    """Check that runs that options name are there, and read any language without being told which.
-
-    Args:
-        kind: The kind.
-        options: Those of `Kind.options`.
+    """Check that runs that options (of `Kind.options`) name are there, and need not be told the language of a text.
 
     Raises:
         ConfigError: If the kind has no such option, or a run was trained on centred languages.

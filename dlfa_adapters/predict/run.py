@@ -180,9 +180,8 @@ def predict(
             predicted, tokenizer_counts = model.answer(language.inputs, step)
         step(len(language.gold))
         logger.info("Predicted %s: %d items", language.language, len(language.gold))
-        counts = {} if tokenizer_counts is None else asdict(tokenizer_counts)
-        for total_name in ("words_total", "items_total"):
-            counts.pop(total_name, None)
+        every = {} if tokenizer_counts is None else asdict(tokenizer_counts)
+        counts = {name: count for name, count in every.items() if name not in ("words_total", "items_total")}
         predictions.append(Predicted(**vars(language), predicted=predicted, counts=counts))
     return predictions
 

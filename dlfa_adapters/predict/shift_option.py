@@ -56,29 +56,8 @@ class ShiftOption:
                 "e.g. means.safetensors@6:1.0"
             ) from None
 
-    def check(
-        self,
-        run: Run,
-        source: Any,
-        split: str,
-        parallel: Mapping[str, str | Path] | None = None,
-        *,
-        compile: bool = False,
-    ) -> None:
-        """Refuse what cannot work, whatever languages the data have.
-
-        Args:
-            run: The run.
-            source: The data.
-            split: Their split, which is scored.
-            parallel: By language a file of sentences in the source language, TAB, translations.
-            compile: Whether the model shall be compiled.
-
-        Raises:
-            ConfigError: If so.
-            DataError: If there is no file of means, or of parallel text.
-            RunError: If the file is of a later version.
-        """
+    def check(self, run: Run, source: Any, split: str, parallel: Mapping[str, str | Path], compile: bool) -> None:
+        """Refuse what cannot work, whatever languages the data have; see `check_shift`."""
         check_not_centred(run, "a shift would move its languages a second time")
         record = read_record(self.means)
         record.check_layer(self.layer)
@@ -102,7 +81,7 @@ class ShiftOption:
             raise ConfigError(
                 "--shift FILE@LAYER:parallel and --shift-parallel de=en-de.tsv for each language belong together."
             )
-        for file in (parallel or {}).values():
+        for file in parallel.values():
             check_there(file)
         if self.picked == split:
             raise ConfigError(
@@ -128,12 +107,7 @@ class ShiftOption:
         return sources[0]
 
     def check_languages(self, run: Run, languages: Sequence[str], parallel: Iterable[str] = ()) -> None:
-        """Refuse languages that cannot be shifted.
-
-        Args:
-            run: The run.
-            languages: Those of the data.
-            parallel: Those that there is parallel text for.
+        """Refuse languages that cannot be shifted; `parallel` are those that there is parallel text for.
 
         Raises:
             ConfigError: If one has no mean, or no parallel text where alpha is picked by that.
@@ -156,18 +130,28 @@ def check_shift(
     *,
     compile: bool = False,
 ) -> ShiftOption | None:
-    """Read a request for shifts and refuse what cannot work; see `ShiftOption.check`.
+    """Read a request for shifts and refuse what cannot work, whatever languages the data have.
+
+    Args:
+        run: The run.
+        shift: The request, `FILE@LAYER:ALPHA`.
+        source: The data.
+        split: Their split, which is scored.
+        parallel: By language a file of sentences in the source language, TAB, translations.
+        compile: Whether the model shall be compiled.
 
     Returns:
         The request; None where there is none.
 
     Raises:
-        ConfigError: See there; also if there is parallel text and no request.
+        ConfigError: If something cannot work, or there is parallel text and no request.
+        DataError: If there is no file of means, or of parallel text.
+        RunError: If the file of means is of a later version.
     """
     if shift is None:
         if parallel:
             raise ConfigError("--shift-parallel belongs to --shift FILE@LAYER:parallel; type that too.")
         return None
     option = ShiftOption.parse(shift)
-    option.check(run, source, split, parallel, compile=compile)
+    option.check(run, source, split, parallel or {}, compile)
     return option

@@ -37,7 +37,6 @@ from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.predict import Predicted, Predictions
 from dlfa_adapters.predict.load import with_labels
 from dlfa_adapters.scores.report import ABOUT, FORMAT, Report
-from dlfa_adapters.tasks import Task
 
 REPORT = "evaluation.json"
 _PLAIN_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
@@ -132,13 +131,12 @@ def read_evaluation(folder: str | Path) -> Predictions:
         task, sources = record["task"], record["source_languages"]
         if not isinstance(sources, list):
             raise TypeError(f"source_languages is {sources!r}")
+        known = with_labels(task["name"], task["kind"], task["labels"])
         return Predictions(
             name=str(folder),
-            task=_task(task),
+            task=replace(known, parallel=bool(task.get("parallel", known.parallel))),
             source_languages=sources,
-            languages=[
-                _read_predicted(Path(folder), name, task["kind"], entry) for name, entry in record["files"].items()
-            ],
+            languages=[_read_predicted(Path(folder), name, known.kind, its) for name, its in record["files"].items()],
             about={name: record[name] for name in ABOUT if name in record},
         )
 
@@ -168,26 +166,16 @@ def _record_of(folder: str | Path) -> Iterator[dict[str, Any]]:
 
 
 def _write(folder: Path, predictions: Predictions, report: Report) -> None:
-    files = _write_predicted(folder, predictions.languages)
     from dlfa_adapters.scores.show import markdown
 
+    record = {**report.to_dict(), "files": _write_predicted(folder, predictions.languages)}
     (folder / "evaluation.md").write_text(markdown(report), "utf-8")
-    record = {**report.to_dict(), "files": files}
     text = json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False)
     (folder / REPORT).write_text(text + "\n", "utf-8")
 
 
-def _task(record: dict[str, Any]) -> Task:
-    task = with_labels(record["name"], record["kind"], record["labels"])
-    return replace(task, parallel=bool(record.get("parallel", task.parallel)))
-
-
 def _write_predicted(folder: Path, languages: Sequence[Predicted]) -> dict[str, dict[str, Any]]:
-    """Write the predictions of all languages into `predictions/`.
-
-    Returns:
-        By language, for `_read_predicted`: `file`, `sha256`, `own_ids`, and the same of the file of ids as `ids`.
-    """
+    """Write the predictions of all languages into `predictions/`; gives `file`, `sha256`, `own_ids`, `ids` of each."""
     (folder / "predictions").mkdir()
     names = prediction_names([language.language for language in languages])
     files: dict[str, dict[str, Any]] = {}
