@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -88,10 +88,7 @@ class DataCheck:
             "metric": self.metric,
             "also": self.also,
             "dropped": self.dropped,
-            "problems": [
-                {"line": p.line, "level": p.level, "kind": p.kind, "message": p.message, "count": p.count}
-                for p in self.problems
-            ],
+            "problems": list(map(asdict, self.problems)),
         }
 
 

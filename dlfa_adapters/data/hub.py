@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlfa_adapters.data.hub_sets import HUB, HubSpec
 from dlfa_adapters.data.readers.base import Example, Notes, Sentence
+from dlfa_adapters.data.readers.containers import class_name, names_of_classes
 from dlfa_adapters.data.readers.labelled_text import flaw_of
 from dlfa_adapters.ground.environment import cached_datasets_only, hub_answers, no_answer
 from dlfa_adapters.ground.errors import DataError
@@ -119,13 +120,7 @@ def _examples(spec: HubSpec, data: "datasets.Dataset", ids: Sequence[str], notes
 
 def _names(data: "datasets.Dataset", column: str) -> list[Any]:
     """A column with class ids turned into the data set's own names; -1, which stands for no label, into None."""
-    feature = data.features[column]
-    inner = getattr(feature, "feature", feature)
-    names = getattr(inner, "names", None)
+    names = names_of_classes(data.features[column])
     if names is None:
         return [value if isinstance(value, list) or value is None else str(value) for value in data[column]]
-
-    def name(value: int | None) -> str | None:
-        return None if value is None or value < 0 else names[value]
-
-    return [[name(item) for item in value] if isinstance(value, list) else name(value) for value in data[column]]
+    return [class_name(value, names) for value in data[column]]

@@ -32,15 +32,9 @@ LANGUAGE_NAMES = dict(
 _CODES = {name.lower(): code for code, name in LANGUAGE_NAMES.items()}
 _NOT_LANGUAGES = frozenset((*XTREME_FOLDERS.values(), "ner", "pos", "nli", "ud", "raw", "out", "tmp", "new", "old"))
 _SPLITS = {
-    "train": "train",
-    "translated_train": "train",
-    "dev": "dev",
-    "val": "dev",
-    "valid": "dev",
-    "validation": "dev",
-    "dev_2k": "dev",
-    "test": "test",
-    "test_2k": "test",
+    **dict.fromkeys(("train", "translated_train"), "train"),
+    **dict.fromkeys(("dev", "val", "valid", "validation", "dev_2k"), "dev"),
+    **dict.fromkeys(("test", "test_2k"), "test"),
 }
 _TWO_LETTERS = frozenset(  # ISO 639-1
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz "
@@ -120,13 +114,7 @@ def language_of(path: Path) -> str:
 
 def text_files(folder: Path) -> list[Path]:
     """All files of a folder, and below it, that have the suffix of a data file and are not hidden; sorted."""
-    return sorted(
-        path
-        for path in folder.rglob("*")
-        if path.is_file()
-        and _unpacked(path).suffix in _SUFFIXES
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
+    return [path for path in _shown_files(folder) if _unpacked(path).suffix in _SUFFIXES]
 
 
 def find_files(folder: Path, task: str | None, split: str, languages: Iterable[str] | None = None) -> list[DataFile]:
@@ -157,20 +145,19 @@ def find_files(folder: Path, task: str | None, split: str, languages: Iterable[s
         there = ", ".join(sorted({file.split for file in files}))
         available = f"there are only {there}" if there else "there is no file like test-de.tsv or de/test.tsv"
         raise DataError(f"{root}: expected files of the split {split!r}, but {available}")
-    sizes: dict[str, list[str]] = {}
+    by_language: dict[str, list[DataFile]] = {}
     for file in chosen:
-        if _MLDOC.fullmatch(_unpacked(file.path).name):
-            sizes.setdefault(file.language, []).append(file.path.name)
-    if several := next((names for names in sizes.values() if len(names) > 1), None):
+        by_language.setdefault(file.language, []).append(file)
+    of_mldoc = (
+        [x.path.name for x in each if _MLDOC.fullmatch(_unpacked(x.path).name)] for each in by_language.values()
+    )
+    if several := next((names for names in of_mldoc if len(names) > 1), None):
         raise DataError(
             f"{root}: expected one {split} file for each language, but there are {', '.join(several)}, of which the "
             "larger hold the smaller; name one of them"
         )
     if languages is None:
         return chosen
-    by_language: dict[str, list[DataFile]] = {}
-    for file in chosen:
-        by_language.setdefault(file.language, []).append(file)
     wanted = list(languages)
     if missing := [language for language in wanted if language not in by_language]:
         there = ", ".join(by_language)
@@ -213,14 +200,18 @@ def other_files(folder: Path, task: str | None) -> list[str]:
     root = _root(folder, task)
     return sorted(
         str(path.relative_to(root))
-        for path in root.rglob("*")
-        if path.is_file()
-        and (not _is_data(path) or describe(path)[1] is None)
-        and not any(part.startswith(".") for part in path.relative_to(root).parts)
+        for path in _shown_files(root)
+        if (not _is_data(path) or describe(path)[1] is None)
         and path.suffix.lower() != ".md"
         and path.stem.upper() not in ("README", "LICENSE", "LICENCE", "CITATION", "CHANGELOG")
         and not ("_labels" in path.name and path.with_name(path.name.replace("_labels", "_text")).exists())
     )
+
+
+def _shown_files(folder: Path) -> list[Path]:
+    """All files of a folder, and below it, that are not hidden; sorted."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
 
 
 def _is_data(path: Path) -> bool:

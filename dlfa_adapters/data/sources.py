@@ -114,8 +114,8 @@ def load_source(
         for language, read in reads:
             _take_notes(read, notes)
             taken.add(read)
-            for each, items in _by_language(read.items, language).items():
-                by_language.setdefault(each, []).extend(items)
+            for item in read.items:
+                by_language.setdefault(item.language or language, []).append(item)
         if not Path(source).is_dir():
             by_language = _wanted(by_language, wanted, notes)
     loaded = assemble(by_language, known, split, notes, warn_unknown)
@@ -184,9 +184,7 @@ def _samples(name: str, split: str, languages: list[str] | None, notes: Notes) -
     for language in wanted:
         read = read_file(there[language], SAMPLES[name])
         _take_notes(read, notes)
-        for (
-            item
-        ) in read.items:  # the languages were written each for itself: what has the same number is no translation
+        for item in read.items:  # what has the same number in two languages was written for each, and is no translation
             item.id, item.own_id = f"{language}-{item.id}", True
         out[language] = read.items
     return out
@@ -211,13 +209,6 @@ def _take_notes(read: Read[Any], notes: Notes) -> None:
     for problem in read.problems:
         where = f"{read.path}, line {problem.line}" if problem.line else str(read.path)
         notes.problems.append(Problem(problem.line, problem.level, problem.kind, f"{where}: {problem.message}"))
-
-
-def _by_language(items: Sequence[Any], default: str) -> dict[str, list[Any]]:
-    out: dict[str, list[Any]] = {}
-    for item in items:
-        out.setdefault(item.language or default, []).append(item)
-    return out
 
 
 def _one_language(languages: Sequence[str] | None) -> str:

@@ -119,8 +119,8 @@ class Notes:
         places = self._collected.pop(kind, [])
         if places:
             lines = ", ".join(str(line) for line, _ in places[:5]) + (", …" if len(places) > 5 else "")
-            message = f"{meaning}: {len(places)} (lines {lines}; the first is {shown(places[0][1])})"
-            self.warn(places[0][0], kind, message)
+            first = f"; the first is {shown(places[0][1])}" if places[0][1] else ""
+            self.warn(places[0][0], kind, f"{meaning}: {len(places)} (lines {lines}{first})")
 
     def error(self, line: int | None, kind: str, message: str) -> None:
         """Record a line that breaks the format.
@@ -131,6 +131,11 @@ class Notes:
         if self.strict:
             raise DataError(f"{self.path}, line {line}: {message}" if line else f"{self.path}: {message}")
         self.problems.append(Problem(line, "error", kind, message))
+
+    def bad_row(self, line: int | None, kind: str, message: str) -> None:
+        """Record a row that breaks the format, as `error` does, and count it as left out."""
+        self.error(line, kind, message)
+        self.drop("bad_row")
 
     def warn(self, line: int | None, kind: str, message: str) -> None:
         """Record something odd that was read all the same."""
@@ -222,13 +227,7 @@ class KindOfData(KindOfTask):
     def usable(
         self, rows: list[tuple[str, Any]], task: Task | None, split: str, notes: Notes
     ) -> tuple[list[tuple[str, Any]], Counter[str]]:
-        """Leave out what a split cannot use, and count labels.
-
-        Args:
-            rows: Language and item.
-            task: The task, where it is a known one.
-            split: `train`, `dev` or `test`.
-            notes: What the readers noted; added to.
+        """Leave out what a split cannot use, of rows of language and item, and count labels.
 
         Returns:
             Rows, and how often each label occurs.

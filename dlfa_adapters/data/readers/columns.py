@@ -13,6 +13,7 @@ Words alone are XTREME's test files, whose tags it withholds.
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dlfa_adapters.data.readers.base import Notes, Read, Sentence, shown
@@ -146,18 +147,8 @@ def read_wikiann(
         notes.warn(without[0], "prefix", f"{len(without)} words have no language prefix; the first is {word}")
     if lines and not items:
         notes.warn(None, "empty", "there is no sentence in the file")
-    read = Read(
-        items,
-        "wikiann",
-        path,
-        notes.problems,
-        notes.dropped,
-        None,
-        0,
-        1,
-        separator,
-        "2 columns: language:word, tag" if cut else "",
-    )
+    layout = "2 columns: language:word, tag" if cut else ""
+    read = Read(items, "wikiann", path, notes.problems, notes.dropped, None, 0, 1, separator, layout)
     return finish_tagging(read, scheme)
 
 
@@ -171,13 +162,11 @@ def write_wikiann(path: str | Path, sentences: Sequence[Sentence]) -> None:
     Raises:
         DataError: A row would not be read back as it is.
     """
-    rows = []
-    for item in sentences:
-        if item.tags is None or not all(tag.strip() for tag in item.tags):
-            raise DataError(f"{path}: sentence {item.id} has a word without a tag; write_words writes words alone")
-        start = f"{item.language}:" if item.language else ""
-        rows.append(item.columns or [[start + word, tag] for word, tag in zip(item.words, item.tags, strict=True)])
-    write_rows(str(path), rows)
+    with_prefix = [
+        replace(item, words=[f"{item.language}:{word}" for word in item.words]) if item.language else item
+        for item in sentences
+    ]
+    write_columns(path, with_prefix)
 
 
 def read_words(path: str | Path, *, strict: bool = True) -> Read[Sentence]:

@@ -164,12 +164,12 @@ def _add_row(tree: Tree, line: str, number: int, notes: Notes) -> None:
     row = line.split("\t")
     match = _ID.fullmatch(row[0])
     if len(row) != 10:
-        notes.error(number, "columns", f"expected 10 columns with TABs between them, but got {len(row)}: {shown(line)}")
-        notes.drop("bad_row")
+        notes.bad_row(
+            number, "columns", f"expected 10 columns with TABs between them, but got {len(row)}: {shown(line)}"
+        )
         return
     if match is None:
-        notes.error(number, "id", f"expected an id like 3, 3-4 or 3.1 in column 1, but got {shown(row[0])}")
-        notes.drop("bad_row")
+        notes.bad_row(number, "id", f"expected an id like 3, 3-4 or 3.1 in column 1, but got {shown(row[0])}")
         return
     words = len(tree.nodes)
     first, last, after, _ = match.groups()

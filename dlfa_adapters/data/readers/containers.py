@@ -61,8 +61,7 @@ def json_rows(lines: Sequence[str], notes: Notes) -> Iterator[RowOfLine]:
         elif (row := _as_object(line)) is not None:
             yield number, flattened(row)
         else:
-            notes.error(number, "json", f"expected a JSON object on one line, but got {shown(line)}")
-            notes.drop("bad_row")
+            notes.bad_row(number, "json", f"expected a JSON object on one line, but got {shown(line)}")
 
 
 def parquet_rows(path: str | Path) -> Iterator[RowOfLine]:
@@ -87,15 +86,22 @@ def name_classes(row: Mapping[str, Any], features: Mapping[str, Any]) -> dict[st
     """A row of a data set with the names of its classes in place of their numbers; -1, no label, becomes None."""
     named = dict(row)
     for column, feature in features.items():
-        names = getattr(getattr(feature, "feature", feature), "names", None)
-        if names is not None:
-
-            def name(value: Any, names: Sequence[str] = names) -> Any:
-                return value if not isinstance(value, int) else names[value] if value >= 0 else None
-
-            value = named[column]
-            named[column] = [name(each) for each in value] if isinstance(value, list) else name(value)
+        if (names := names_of_classes(feature)) is not None:
+            named[column] = class_name(named[column], names)
     return named
+
+
+def names_of_classes(feature: Any) -> Sequence[str] | None:
+    """The names of the classes in a column of a data set, or in lists in it; None where it has none."""
+    names: Sequence[str] | None = getattr(getattr(feature, "feature", feature), "names", None)
+    return names
+
+
+def class_name(value: Any, names: Sequence[str]) -> Any:
+    """The name of a class id, or of each of a list of them: None for -1; what is no number stays."""
+    if isinstance(value, list):
+        return [class_name(each, names) for each in value]
+    return value if not isinstance(value, int) else names[value] if value >= 0 else None
 
 
 def csv_cells(path: str | Path, notes: Notes) -> Iterator[tuple[int, list[str]]]:
@@ -116,8 +122,7 @@ def csv_cells(path: str | Path, notes: Notes) -> Iterator[tuple[int, list[str]]]
                 notes.drop("empty_line")
             line = rows.line_num + 1
     except csv.Error as error:
-        notes.error(line, "csv", f"expected a row of a CSV file, but {error}")
-        notes.drop("bad_row")
+        notes.bad_row(line, "csv", f"expected a row of a CSV file, but {error}")
 
 
 def flattened(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,8 +186,7 @@ def _stream(text: str, notes: Notes) -> Iterator[RowOfLine]:
             yield line, flattened(value)
         else:
             part = shown(text[place : place + 60])
-            notes.error(
+            notes.bad_row(
                 line, "json", f"expected a JSON object, but got {part}" + ("" if end < len(text) else ", to the end")
             )
-            notes.drop("bad_row")
         place = end

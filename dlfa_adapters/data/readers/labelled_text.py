@@ -238,8 +238,7 @@ def read_pairs(path: str | Path, *, strict: bool = True) -> Read[Example]:
         cells = line.split("\t")
         if len(cells) != 2:
             message = f"expected 2 columns with a TAB between them, but got {len(cells)}: {shown(line)}"
-            notes.error(number, "columns", message)
-            notes.drop("bad_row")
+            notes.bad_row(number, "columns", message)
             continue
         items.append(Example(cells[0], cells[1], None, str(number - 1), number))
     return Read(items, "pairs", path, notes.problems, notes.dropped)

@@ -42,10 +42,9 @@ def read_mldoc(path: str | Path, *, strict: bool = True) -> Read[Example]:
             continue
         label, tab, text = line.partition("\t")
         if not tab:
-            notes.error(
+            notes.bad_row(
                 number, "columns", f"expected a topic, a TAB and a document, but there is no TAB: {shown(line)}"
             )
-            notes.drop("bad_row")
             continue
         meant = _meant(text)
         bytes_shown += meant is not None

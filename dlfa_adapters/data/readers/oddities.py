@@ -9,6 +9,7 @@ import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from dlfa_adapters.data.readers.base import Example, Notes, Problem, Read, Sentence, shown
@@ -30,13 +31,15 @@ def find_oddities(items: Sequence[Sentence | Example], scheme: str | None) -> li
     Returns:
         At most one warning of each kind.
     """
-    by_kind: dict[str, list[tuple[int, str]]] = {}
-    for item in items:
-        for kind, line, what in _of_sentence(item, scheme) if isinstance(item, Sentence) else _of_example(item):
-            by_kind.setdefault(kind, []).append((line, what))
-    for kind, line, what in _duplicates(items):
-        by_kind.setdefault(kind, []).append((line, what))
-    return [_summary(kind, places) for kind, places in by_kind.items()]
+    notes = Notes("", strict=False)
+    kinds: dict[str, None] = {}
+    each = (_of_sentence(item, scheme) if isinstance(item, Sentence) else _of_example(item) for item in items)
+    for kind, line, what in chain(*each, _duplicates(items)):
+        notes.collect(kind, line, what)
+        kinds[kind] = None
+    for kind in kinds:
+        notes.warn_collected(kind, _MEANINGS[kind])
+    return notes.problems
 
 
 _MEANINGS: dict[str, str] = {
@@ -99,12 +102,6 @@ def _duplicates(items: Sequence[Sentence | Example]) -> Iterator[tuple[str, int,
             seen[key] = answer
         else:
             yield ("duplicate" if seen[key] == answer else "conflicting_duplicate"), item.line, what
-
-
-def _summary(kind: str, places: Sequence[tuple[int, str]]) -> Problem:
-    lines = ", ".join(str(line) for line, _ in places[:5]) + (", …" if len(places) > 5 else "")
-    first = f"; the first is {shown(places[0][1])}" if places[0][1] else ""
-    return Problem(places[0][0], "warning", kind, f"{_MEANINGS[kind]}: {len(places)} (lines {lines}{first})")
 
 
 def _is_invisible(text: str) -> bool:

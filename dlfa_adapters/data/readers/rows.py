@@ -124,12 +124,11 @@ def read_blocks(
             notes.drop("header_row")
         elif len(fields) != width:
             between = "TAB" if separator == "\t" else "blank"
-            notes.error(
+            notes.bad_row(
                 number,
                 "columns",
                 f"expected {width} columns with a {between} between them, but got {len(fields)}: {shown(line)}",
             )
-            notes.drop("bad_row")
         else:
             block.lines.append(number)
             block.rows.append(fields)

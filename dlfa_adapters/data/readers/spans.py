@@ -60,8 +60,7 @@ def read_spans(path: str | Path, *, strict: bool = True) -> Read[Sentence]:
                 raise BadValue("expected a text and a list of spans under label, labels, entities or spans")
             words, tags, cut = to_words(text, [_span(each, text) for each in spans], _language_of(row))
         except BadValue as error:
-            notes.error(line, "value", str(error))
-            notes.drop("bad_row")
+            notes.bad_row(line, "value", str(error))
             continue
         for word in cut:
             notes.collect("cut_word", line, word)
@@ -178,19 +177,18 @@ def read_tokens(
     for line, row in rows:
         name = words_key(row)
         if name is None:
-            notes.error(line, "columns", f"expected a key {' or '.join(WORDS)} with a list of words, but there is none")
-            notes.drop("bad_row")
+            notes.bad_row(
+                line, "columns", f"expected a key {' or '.join(WORDS)} with a list of words, but there is none"
+            )
             continue
         if key and key not in row and (tag_column or tags_keys(row)):
-            notes.error(line, "columns", f"expected the key {key} with a list of tags, but there is none")
-            notes.drop("bad_row")
+            notes.bad_row(line, "columns", f"expected the key {key} with a list of tags, but there is none")
             continue
         try:
             words = as_words(row[name])
             tags = None if row.get(key) is None else as_tags(row[key], words)
         except BadValue as error:
-            notes.error(line, "value", str(error))
-            notes.drop("bad_row")
+            notes.bad_row(line, "value", str(error))
             continue
         items.append(_sentence(row, line, len(items), words, tags))
     named = next((words_key(row) for _, row in rows if words_key(row)), WORDS[0])

@@ -112,10 +112,9 @@ def _placed(
                 notes.drop("header_row")  # where files were joined
         elif len(cells) != width:
             got = shown("\t".join(cells))
-            notes.error(
+            notes.bad_row(
                 number, "columns", f"expected {width} columns with {between} between them, but got {len(cells)}: {got}"
             )
-            notes.drop("bad_row")
         else:
             records.append(Record(number, len(records), {field: cells[at] for field, at in columns.items()}))
     return records
@@ -130,15 +129,13 @@ def _named(rows: Iterable[RowOfLine], notes: Notes, required: Sequence[str]) -> 
         missing = [field for field in required if field not in values and not (field == "label" and has_label)]
         if missing:
             names = ", ".join(FIELD_NAMES[missing[0]])
-            notes.error(number, "columns", f"expected a key with one of the names {names}, but there is none")
-            notes.drop("bad_row")
+            notes.bad_row(number, "columns", f"expected a key with one of the names {names}, but there is none")
             continue
         try:
             label = as_label(values.pop("label", None))
             fields = {name: as_text(value) for name, value in values.items()}
         except BadValue as error:
-            notes.error(number, "value", str(error))
-            notes.drop("bad_row")
+            notes.bad_row(number, "value", str(error))
         else:
             records.append(Record(number, len(records), fields if label is None else {**fields, "label": label}))
     return records
