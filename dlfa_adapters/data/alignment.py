@@ -152,11 +152,7 @@ def align_words(
 
 
 def count_words(occurrences: Mapping[str, int], aligned: Mapping[str, WordPieces]) -> AlignmentCounts:
-    """Counts words of every kind.
-
-    Args:
-        occurrences: How often each word occurs.
-        aligned: Its pieces, from `align_words`.
+    """How many words of every kind there are, from how often each occurs, and its pieces of `align_words`.
 
     Returns:
         The counts; `n_giant` and `n_windows`, which depend on the windows, are 0.

@@ -38,9 +38,6 @@ def plain_backend(tokenizer: "PreTrainedTokenizerFast") -> Tokenizer:
 
     The tokenizer that was given is not touched, so any number of threads may use it meanwhile. Vocabulary and all other
     parts are shared with it, so this takes microseconds; whoever gets it may set truncation.
-
-    Args:
-        tokenizer: A fast tokenizer.
     """
     given = tokenizer.backend_tokenizer
     own = Tokenizer(given.model)
@@ -72,9 +69,6 @@ class Specials:
 
 def special_tokens(backend: Any) -> Specials:
     """Finds the special tokens by encoding words, whatever the family: one on each side, one first or last, or none.
-
-    Args:
-        backend: A `tokenizers.Tokenizer` from `plain_backend`.
 
     Returns:
         The ids before and after the words.

@@ -170,10 +170,6 @@ def check_language_of_name(path: Path, languages: Sequence[str]) -> None:
 
     Only codes of two letters are compared: others may be the same language (`swh_Latn`, `sw`).
 
-    Args:
-        path: A file whose items tell no language.
-        languages: What was asked for.
-
     Raises:
         DataError: If so.
     """

@@ -15,14 +15,10 @@ _EPOCHS, _PASSES = 0, 1  # what random numbers are for
 
 
 def shares_by_temperature(counts: Mapping[str, int], temperature: float = 1.0) -> dict[str, float]:
-    """How often each source is drawn: p ~ n^(1/T).
+    """How often each source is drawn, by its number of rows n: p ~ n^(1/T).
 
     With T = 1 every row is as likely as every other; the greater T, the more alike the sources (Arivazhagan et al.
     2019, arXiv 1907.05019, Section 4.2).
-
-    Args:
-        counts: Rows of each source.
-        temperature: T, above 0.
     """
     most = max(counts.values())
     return shares_by_weight({name: (count / most) ** (1 / temperature) for name, count in counts.items()})

@@ -80,11 +80,7 @@ def split_pairs(texts: Sequence[str], pair: bool | None = None) -> tuple[list[st
 
 
 def check_pairs(trained_on_pairs: bool | None, given: bool) -> None:
-    """Refuse single texts where a model was trained on pairs, and pairs where it was trained on single texts.
-
-    Args:
-        trained_on_pairs: Whether it was; None where that is not known.
-        given: Whether pairs come.
+    """Refuse pairs where a model was trained on single texts, and single texts where on pairs; None: not known.
 
     Raises:
         DataError: If they are not what it was trained on.

@@ -68,12 +68,7 @@ def _version(package: str) -> str:
 
 @contextmanager
 def without_lines(logger: str, *beginnings: str) -> Iterator[None]:
-    """Keep some lines of a library off its log for a while; whatever else it says stays.
-
-    Args:
-        logger: Name of the library's logger.
-        *beginnings: How the lines begin.
-    """
+    """Keep the lines of a library's logger that begin so off its log for a while; whatever else it says stays."""
 
     def stays(record: logging.LogRecord) -> bool:
         return not record.getMessage().startswith(beginnings)

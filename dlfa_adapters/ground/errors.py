@@ -83,11 +83,7 @@ def _short(value: Any) -> str:
 
 @contextmanager
 def told_if_damaged(file: Path, how: str) -> Iterator[None]:
-    """Make a sentence of whatever the reader of a JSON file of this library stumbles over.
-
-    Args:
-        file: The file.
-        how: How to mend it, for the end of the sentence.
+    """Make a sentence of what the reader of a JSON file of this library stumbles over, with `how` to mend it.
 
     Raises:
         RunError: Naming the file; one that is raised meanwhile passes, and so does an `OSError`.

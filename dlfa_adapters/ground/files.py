@@ -187,13 +187,9 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that a user has named: complete, or not at all.
+    """Write a file that a user has named, in UTF-8: complete, or not at all.
 
     What is behind a link is replaced, not the link; a device or a pipe is written to.
-
-    Args:
-        path: The file.
-        text: What goes into it, as UTF-8.
 
     Raises:
         DiskFullError: If there is no room.

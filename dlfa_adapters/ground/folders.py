@@ -25,12 +25,7 @@ Ours = Callable[[str], bool]
 
 
 def mark(folder: Path, kind: str) -> None:
-    """Make a folder, if need be, and mark it as made by this library.
-
-    Args:
-        folder: The folder; empty, or known to be ours.
-        kind: What it is, in words for people.
-    """
+    """Make a folder, if need be, and mark it as made by this library, with its kind in words for people."""
     folder.mkdir(parents=True, exist_ok=True)
     if not is_marked(folder, kind):
         with write_whole(folder / MARKER) as draft:

@@ -18,10 +18,7 @@ SUFFIXES = (".svg", ".png", ".pdf")
 
 
 def check_matplotlib(without: str = "--no-plots") -> None:
-    """Refuse to plot where matplotlib is not installed.
-
-    Args:
-        without: What to do to have no plot.
+    """Refuse to plot where matplotlib is not installed; `without` says how to have no plot.
 
     Raises:
         MissingExtraError: If so.

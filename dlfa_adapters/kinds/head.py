@@ -126,12 +126,7 @@ class KindOfHead(KindOfData):
         raise NotImplementedError
 
     def onnx_form(self, config: Mapping[str, Any], labels: Sequence[str]) -> "OnnxForm":
-        """What an ONNX file has of a model.
-
-        Args:
-            config: The options of its head, as they were saved.
-            labels: Label names by id.
-        """
+        """What an ONNX file has of a model, by its head's saved options and the names of its labels."""
         from dlfa_adapters.kinds.onnx_form import OnnxForm
 
         return OnnxForm(by_piece=not self.pools_states)

@@ -78,12 +78,7 @@ def read_columns(
 
 
 def write_columns(path: str | Path, sentences: Sequence[Sentence], separator: str = "\t") -> None:
-    """Write sentences as columns: all columns where the reader stored them, otherwise word and tag.
-
-    Args:
-        path: The file to write.
-        sentences: Sentences with tags.
-        separator: TAB, or a blank.
+    """Write sentences with tags as columns: all columns where the reader stored them, otherwise word and tag.
 
     Raises:
         DataError: A word or tag holds the separator or a line end, or a sentence is empty.
@@ -155,10 +150,6 @@ def read_wikiann(
 def write_wikiann(path: str | Path, sentences: Sequence[Sentence]) -> None:
     """Write sentences as WikiANN has them, with the language of each sentence as prefix where it has one.
 
-    Args:
-        path: The file to write.
-        sentences: Sentences with tags.
-
     Raises:
         DataError: A row would not be read back as it is.
     """
@@ -171,10 +162,6 @@ def write_wikiann(path: str | Path, sentences: Sequence[Sentence]) -> None:
 
 def read_words(path: str | Path, *, strict: bool = True) -> Read[Sentence]:
     """Read sentences of words without tags.
-
-    Args:
-        path: The file.
-        strict: Whether the first bad row raises.
 
     Returns:
         Sentences whose `tags` are None.
@@ -194,11 +181,7 @@ def read_words(path: str | Path, *, strict: bool = True) -> Read[Sentence]:
 
 
 def write_words(path: str | Path, sentences: Sequence[Sentence]) -> None:
-    """Write words alone, one a line.
-
-    Args:
-        path: The file to write.
-        sentences: Sentences; tags are not written.
+    """Write words alone, one a line; tags are not written.
 
     Raises:
         DataError: A word is empty or holds a TAB or a line end, or a sentence is empty.

@@ -99,13 +99,7 @@ def find_format(path: str | Path, lines: Sequence[str], task: Task | None = None
 
 
 def _by_content(path: Path, lines: Sequence[str], known: bool) -> Found:
-    """What content and name say.
-
-    Args:
-        path: The file.
-        lines: Its lines.
-        known: Whether the kind of data is known, so that a doubt about it is no error.
-    """
+    """What content and name say; a doubt about the kind of data is no error where that is `known`."""
     sample = [line for line in lines[:_SAMPLE] if not is_blank(line)]
     separator, width = find_shape(lines)
     if looks_like_conllu(sample):

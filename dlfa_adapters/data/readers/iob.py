@@ -36,10 +36,7 @@ def split_tag(tag: str) -> tuple[str, str] | None:
 
 
 def detect_scheme(sequences: Iterable[Sequence[str]]) -> str | None:
-    """The scheme that a file's tags are in.
-
-    Args:
-        sequences: The tags of each sentence.
+    """The scheme that a file's tags are in, given those of each sentence.
 
     Returns:
         `BILOU` or `BIOES` where their prefixes occur; `IOB1` where some entity starts with I- and B- is only ever used
@@ -72,11 +69,7 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str | None:
 
 
 def converted_to_iob2(tags: Sequence[str], scheme: str | None) -> list[str]:
-    """Tags in IOB2, as a new list.
-
-    Args:
-        tags: Tags of one sentence, in `scheme`.
-        scheme: As `detect_scheme` names it.
+    """Tags of one sentence in IOB2, from a scheme as `detect_scheme` names it, as a new list.
 
     Returns:
         The same tags for IOB2 and None; converted ones otherwise. Tags of unknown form stay as they are.
@@ -101,10 +94,7 @@ def orphans(tags: Sequence[str]) -> list[int]:
 
 
 def repair(tags: Sequence[str]) -> tuple[list[str], int]:
-    """IOB2 with every orphaned I- turned into B-, as conlleval reads them.
-
-    Args:
-        tags: Tags of one sentence; not changed.
+    """The tags of a sentence in IOB2 with every orphaned I- turned into B-, as conlleval reads them; a new list.
 
     Returns:
         The repaired tags, and how many of them changed.

@@ -103,10 +103,6 @@ _SIB200_ORDERS = {3: ("id", "label", "text")}
 def read_sib200(path: str | Path, *, strict: bool = True) -> Read[Example]:
     """Read a SIB-200 file.
 
-    Args:
-        path: The file.
-        strict: Whether the first bad row raises.
-
     Returns:
         The sentences with their topics; `id` is `index_id`.
 
@@ -124,10 +120,6 @@ _XNLI_ORDERS = {2: ("text", "text_pair"), 3: ("text", "text_pair", "label")}
 
 def read_xnli(path: str | Path, *, strict: bool = True) -> Read[Example]:
     """Read an NLI file.
-
-    Args:
-        path: The file.
-        strict: Whether the first bad row raises.
 
     Returns:
         The pairs. Rows with the label `-` are counted in `dropped` as `no_gold_label`; ids are row numbers counted
@@ -168,10 +160,6 @@ def flaw_of(text: str, text_pair: str) -> str | None:
 def read_pawsx(path: str | Path, *, strict: bool = True) -> Read[Example]:
     """Read a PAWS-X file.
 
-    Args:
-        path: The file.
-        strict: Whether the first bad row raises.
-
     Returns:
         The pairs, the flawed ones marked in `flaw` and noted with their number.
 
@@ -196,10 +184,6 @@ def read_pawsx(path: str | Path, *, strict: bool = True) -> Read[Example]:
 def read_text(path: str | Path, *, strict: bool = True) -> Read[Example]:
     """Read plain text.
 
-    Args:
-        path: The file.
-        strict: Whether a line that is not UTF-8 raises.
-
     Returns:
         One `Example` a line, without label; lines of blanks only are counted in `dropped` as `empty_line`.
 
@@ -218,10 +202,6 @@ def read_text(path: str | Path, *, strict: bool = True) -> Read[Example]:
 
 def read_pairs(path: str | Path, *, strict: bool = True) -> Read[Example]:
     """Read pairs: source TAB target.
-
-    Args:
-        path: The file.
-        strict: Whether the first bad row raises.
 
     Returns:
         One `Example` a pair, without label.

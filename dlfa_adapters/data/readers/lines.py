@@ -47,12 +47,7 @@ def read_lines(path: str | Path, notes: Notes) -> list[str]:
 
 
 def decode_lines(data: bytes, name: str, notes: Notes) -> list[str]:
-    """All lines of some bytes, as `read_lines` gives those of a file.
-
-    Args:
-        data: The bytes.
-        name: What they are called in an error, e.g. `standard input`.
-        notes: Where problems go, as for `read_lines`.
+    """All lines of some bytes, as `read_lines` gives those of a file; `name` is what an error calls them.
 
     Raises:
         DataError: The bytes are not UTF-8.

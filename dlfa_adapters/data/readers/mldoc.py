@@ -24,10 +24,6 @@ def is_mldoc(lines: Sequence[str]) -> bool:
 def read_mldoc(path: str | Path, *, strict: bool = True) -> Read[Example]:
     """Read a file of MLDoc.
 
-    Args:
-        path: The file.
-        strict: Whether the first bad row raises.
-
     Returns:
         The documents; the first TAB of a line ends the topic, and later ones belong to the document.
 

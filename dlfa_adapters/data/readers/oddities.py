@@ -125,11 +125,7 @@ _MOST_NAMED = 10
 
 
 def name_odd_labels(read: Read[Any]) -> None:
-    """Add a warning for each label that looks like a slip, and one where tags without B- and I- hide spans.
-
-    Args:
-        read: What a reader gave back, tags in IOB2.
-    """
+    """Add a warning for each label that looks like a slip, and one where tags without B- and I- hide spans."""
     places: dict[str, list[int]] = {}
     tagging = False
     for index, item in enumerate(read.items, 1):

@@ -53,9 +53,6 @@ def split_row(line: str, separator: str) -> list[str]:
 def find_shape(lines: Sequence[str]) -> tuple[str, int]:
     r"""Separator and number of columns of a file: what most of its first rows have.
 
-    Args:
-        lines: The lines of the file.
-
     Returns:
         `("\t", n)` where most rows have a TAB, else `(" ", n)`; `("\t", 1)` where neither separates anything.
     """
@@ -176,12 +173,7 @@ def _rewrite(items: Sequence[Sentence], change: Callable[[Sequence[str]], list[s
 
 
 def write_rows(path: str, sentences: Sequence[Sequence[Sequence[str]]], separator: str = "\t") -> None:
-    """Write sentences as rows of fields with a blank line after each.
-
-    Args:
-        path: The file to write.
-        sentences: For each sentence its rows, for each row its fields.
-        separator: TAB or a blank.
+    """Write sentences, each a list of rows of fields, with a blank line after each.
 
     Raises:
         DataError: A field cannot be written so that it is read back as it is.

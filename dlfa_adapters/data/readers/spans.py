@@ -73,12 +73,7 @@ def read_spans(path: str | Path, *, strict: bool = True) -> Read[Sentence]:
 def to_words(
     text: str, spans: Sequence[CharacterSpan], language: str | None = None
 ) -> tuple[list[str], list[str], list[str]]:
-    """Words and tags of a text with spans.
-
-    Args:
-        text: The text.
-        spans: Start, end and label of each, in characters.
-        language: For `split_words`.
+    """Words and tags of a text with spans, each with start, end and label, in characters.
 
     Returns:
         The words, their tags in IOB2, and those words that were cut, as they had been.

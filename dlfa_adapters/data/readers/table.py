@@ -55,13 +55,7 @@ Orders = Mapping[int, Sequence[str]] | Callable[[Sequence[Sequence[str]]], Mappi
 
 
 def read_records(path: str | Path, notes: Notes, orders: Orders, required: Sequence[str] = ("text",)) -> list[Record]:
-    """All rows of a tsv, CSV, JSON or Parquet file.
-
-    Args:
-        path: The file.
-        notes: Where problems go.
-        orders: The columns of a file without a header.
-        required: Fields that every row must have.
+    """All rows of a tsv, CSV, JSON or Parquet file, of which every one must have the `required` fields.
 
     Returns:
         The rows, in order; empty lines are left out and counted.

@@ -10,12 +10,7 @@ from dlfa_adapters.kinds.parsing.decode import best_tree
 
 
 def words_of_pieces(window: Window, pooling: str) -> list[int]:
-    """The word that each piece of a window speaks for, counted from 1 in the window; 0 for none.
-
-    Args:
-        window: The window.
-        pooling: Which pieces speak for a word: `first`, `last` or all (`mean`).
-    """
+    """The word that each piece of a window speaks for by `pooling`, counted from 1 in the window; 0 for none."""
     word_ids = [0] * len(window.input_ids)
     for word, (start, stop) in enumerate(window.held, 1):
         first = stop - 1 if pooling == "last" else start

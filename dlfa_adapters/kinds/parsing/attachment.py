@@ -116,13 +116,7 @@ class AttachmentScore(Metric):
 
 
 def attachment_counts(predictions: Trees, references: Trees, same: Same, nopunct: bool = False) -> np.ndarray:
-    """Right words and words of each sentence.
-
-    Args:
-        predictions: Predicted arcs of each sentence.
-        references: Gold arcs.
-        same: Whether a predicted arc is right.
-        nopunct: Whether to count only words whose gold part of speech is known and neither PUNCT nor SYM.
+    """Right words and words of each sentence; `nopunct`: of words whose gold part of speech is no PUNCT or SYM.
 
     Returns:
         `(sentences, 2)`.

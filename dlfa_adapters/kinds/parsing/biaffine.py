@@ -173,12 +173,7 @@ def allowed_arcs(word_mask: Bool[Tensor, "batch words"]) -> Bool[Tensor, "batch 
 
 
 def best_relations(rels: Float[Tensor, "batch words heads relations"], root: int) -> Int[Tensor, "batch words heads"]:
-    """The best relation of each dependent to each head: `root` to the root, and to nothing else.
-
-    Args:
-        rels: Scores of relations.
-        root: Id of the relation `root`.
-    """
+    """The best relation of each dependent to each head: `root` (an id) to the root, and to nothing else."""
     is_root = torch.arange(rels.shape[3], device=rels.device) == root
     between = rels[:, :, 1:].masked_fill(is_root, -torch.inf).argmax(3)
     return torch.cat((torch.full_like(rels[:, :, :1, 0], root, dtype=torch.long), between), 2)

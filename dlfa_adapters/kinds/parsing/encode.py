@@ -43,11 +43,7 @@ class WordRow(NamedTuple):
 
 
 def collate_words(rows: Sequence[WordRow], pad_token_id: int | None) -> dict[str, Tensor]:
-    """Rows as a batch, padded to the longest.
-
-    Args:
-        rows: The rows.
-        pad_token_id: The tokenizer's.
+    """Rows as a batch, padded to the longest with the tokenizer's `pad_token_id`.
 
     Returns:
         `input_ids`, `attention_mask` and `word_ids`, (batch, pieces); `word_mask` and `upos_ids`, (batch, words), and

@@ -38,13 +38,7 @@ def trees_from(texts: Sequence[str], language: str | None) -> list[Tree]:
 
 
 def tree_of_text(number: int, text: str, words: Sequence[str]) -> Tree:
-    """A text in the form of CoNLL-U, without heads and relations.
-
-    Args:
-        number: Its id.
-        text: The text, with single blanks.
-        words: Its words.
-    """
+    """A text with single blanks in the form of CoNLL-U, with a number for its id, without heads and relations."""
     offsets = word_offsets(text, words)
     behind = [*(start for start, _ in offsets[1:]), len(text) + 1]
     rows = [

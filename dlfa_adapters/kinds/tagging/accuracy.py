@@ -88,10 +88,6 @@ class XtremePosF1(Metric):
     def _compute(self, predictions: Tags, references: Tags) -> dict[str, Any]:
         """Scores predicted tags.
 
-        Args:
-            predictions: Predicted tags of each sentence.
-            references: Gold tags of each sentence.
-
         Returns:
             `xtreme_f1` and `xtreme_f1_seqeval_0`, None where there is no span at all.
         """

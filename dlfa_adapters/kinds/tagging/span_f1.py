@@ -92,16 +92,7 @@ class SpanF1(Metric):
 
 
 def span_counts(predictions: Tags, references: Tags, spans: Callable[[Sequence[str]], list[Span]]) -> np.ndarray:
-    """Right, predicted and gold spans of each sentence.
-
-    Args:
-        predictions: Predicted tags of each sentence.
-        references: Gold tags.
-        spans: What finds the spans of a sentence.
-
-    Returns:
-        `(sentences, 3)`.
-    """
+    """Right, predicted and gold spans of each sentence, as `spans` finds them, `(sentences, 3)`."""
     rows = []
     for tags, gold_tags in zip(predictions, references, strict=True):
         predicted, gold = set(spans(tags)), set(spans(gold_tags))

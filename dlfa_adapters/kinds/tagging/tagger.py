@@ -117,14 +117,7 @@ class Tagger(Predictor):
 
 
 def span_lines(words: Sequence[str], gold: Sequence[str], predicted: Sequence[str], language: str) -> list[ShownLine]:
-    """One line where the spans agree, else a line with the gold ones and a line with the model's.
-
-    Args:
-        words: Words of a sentence.
-        gold: Their gold IOB tags.
-        predicted: The model's.
-        language: Code of the language.
-    """
+    """One line where the spans agree, else a line with the gold ones and a line with the model's."""
     right, guess = lenient_spans(gold), lenient_spans(predicted)
     if set(right) == set(guess):
         return [_span_line("", words, right, right, language)]
@@ -144,12 +137,7 @@ def tag_line(words: Sequence[str], gold: Sequence[str], predicted: Sequence[str]
 
 
 def type_table(languages: Sequence[Any], details: Mapping[str, Any]) -> TypeTable:
-    """Spans by type, lenient, as the main score counts them.
-
-    Args:
-        languages: The predictions that are put together.
-        details: The details of every language's report.
-    """
+    """Spans by type, lenient, as the main score counts them, of the languages that are put together."""
     result = SpanF1().compute(
         predictions=[tags for language in languages for tags in language.predicted],
         references=[tags for language in languages for tags in language.gold],
