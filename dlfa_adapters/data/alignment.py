@@ -193,10 +193,6 @@ def ids_of_texts(tokenizer: "PreTrainedTokenizerFast", encodings: Iterable[Any])
 
     A `</s>` that somebody wrote would end the text for the encoder. As for words, UNK stands for it, and for a text of
     which the tokenizer leaves nothing.
-
-    Args:
-        tokenizer: A fast tokenizer.
-        encodings: What its Rust tokenizer made of the texts, with the special tokens that belong around them.
     """
     special, texts = special_ids(tokenizer), []
     for encoding in encodings:

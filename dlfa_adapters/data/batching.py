@@ -167,18 +167,10 @@ def pool_batch(
     pieces: Sequence[Sequence[tuple[int, int]]],
     pooling: Pooling = "first",
 ) -> Float[Tensor, "words classes"]:
-    """Scores of the words of a batch of windows, in one step on the device.
-
-    Args:
-        scores: Scores of the pieces of each window, padded on the right.
-        pieces: `Window.pieces` of each.
-        pooling: The word's first piece, its last one, or the mean of all.
+    """Scores of the words of a batch of windows, in one step on the device; see `pool_pieces`.
 
     Returns:
         One row a word: those of the first window, then those of the second, and so on.
-
-    Raises:
-        ConfigError: If `pooling` is none of these.
     """
     check_pooling(pooling)
     width = scores.shape[1]

@@ -183,11 +183,7 @@ def check_language_of_name(path: Path, languages: Sequence[str]) -> None:
 
 
 def other_files(folder: Path, task: str | None) -> list[str]:
-    """Files that `find_files` takes for no split, since neither name nor suffix is one that it knows.
-
-    Args:
-        folder: As for `find_files`.
-        task: As for `find_files`.
+    """Files that `find_files`, called with the same, takes for no split, since it knows neither name nor suffix.
 
     Returns:
         Their paths below the folder, sorted; without hidden files, texts about the data (README, LICENSE, `.md`), and

@@ -54,11 +54,7 @@ class TruncationCounts:
 
 
 def split_pairs(texts: Sequence[str], pair: bool | None = None) -> tuple[list[str], list[str] | None]:
-    """Lines as texts, or as pairs of texts with a TAB between the two.
-
-    Args:
-        texts: The lines.
-        pair: Whether they are pairs; None: they are if one of them has a TAB.
+    """Lines as texts, or as pairs with a TAB between the two; where that is not told, if one of them has a TAB.
 
     Returns:
         First or only texts, and second texts; None for single texts, which keep their TABs.

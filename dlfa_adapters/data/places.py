@@ -48,12 +48,6 @@ def check_source(source: str | Path | Iterable[Any], split: str = "test", format
 def check_languages(source: str | Path, task: str, split: str, languages: Sequence[str] | None) -> None:
     """Refuse languages that a source has not, as far as names of files tell.
 
-    Args:
-        source: As for `check_source`, which has been called.
-        task: Name of the task, which chooses the folder in XTREME's layout.
-        split: `train`, `dev` or `test`.
-        languages: Languages wanted; None: all there are.
-
     Raises:
         DataError: There is no data of the split, or not in one of them; the text lists those there are.
     """

@@ -56,10 +56,6 @@ def is_a_librarys(error: BaseException) -> bool:
 def wrong_in(content: Any, schema: "Callable[[], type[BaseModel]]") -> str | None:
     """What is wrong with the content of a JSON file of this library; pydantic is imported when one is read.
 
-    Args:
-        content: What JSON made of it.
-        schema: Gives the model that it must be of.
-
     Returns:
         Where and what, for a sentence, the first of all; None if nothing is.
     """
@@ -97,13 +93,7 @@ def told_if_damaged(file: Path, how: str) -> Iterator[None]:
 
 
 def check_format(place: Path | str, what: str, found: object, known: int) -> None:
-    """Refuse what another version has written in a format that this one does not read.
-
-    Args:
-        place: The file or folder.
-        what: Of what it is: `run`, `evaluation` or `sweep`.
-        found: The number that stands in it.
-        known: The number that this version reads.
+    """Refuse what (a `run`, say) another version has written in a format that this one does not read.
 
     Raises:
         RunError: If they differ.

@@ -10,7 +10,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.ground.files import SUFFIX, is_draft, left_drafts, prefix_of, size_of, write_whole, writing
+from dlfa_adapters.ground.files import (
+    SUFFIX,
+    is_draft,
+    left_drafts,
+    prefix_of,
+    read_json,
+    size_of,
+    write_whole,
+    writing,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -37,11 +46,7 @@ def is_marked(folder: Path, kind: str) -> bool:
     path = folder / MARKER
     if folder.is_symlink() or path.is_symlink():
         return False
-    try:
-        marker = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return bool(marker == {"made_by": "dlfa_adapters", "kind": kind})
+    return read_json(path) == {"made_by": "dlfa_adapters", "kind": kind}
 
 
 def is_empty(folder: Path) -> bool:
@@ -167,12 +172,8 @@ def put_in_place(draft: Path, folder: Path, record: str, ours_in: Callable[[Path
 def bring_back(folder: Path, record: str, ours_in: Callable[[Path], Ours]) -> None:
     """Mend what a process has left that was killed while it replaced a folder.
 
-    If the folder is missing, the earlier one comes back. If it is there, the earlier one is deleted.
-
-    Args:
-        folder: The place.
-        record: The file by which such a folder is known.
-        ours_in: Which files of an earlier folder are ours, from what stands in it; they are deleted.
+    If the folder is missing, the earlier one comes back. If it is there, the earlier one is deleted. The arguments are
+    those of `put_in_place`.
     """
     folder = folder.absolute()
     if not folder.name:  # the root, beside which there is nothing

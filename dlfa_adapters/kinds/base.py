@@ -69,6 +69,14 @@ class Kind(KindOfHead):
     def make_task(self, name: str, labels: Iterable[str], metric: str | None = None, *, pair: bool = False) -> Task:
         """A task of one's own with these labels; metric None: by what they look like."""
 
+    def metrics_of(self, labels: Iterable[str]) -> tuple[str, ...]:
+        """By what a task with these labels can be scored; by default in one way."""
+        return (self.metric,)
+
+    def to_learn(self, counts: Mapping[str, int]) -> tuple[list[str], str]:
+        """What a task of one's own learns of these labels, by default all, and by which metric it is scored."""
+        return list(counts), self.metric
+
     def record(self, task: Task) -> dict[str, Any]:
         """What a run says of its task besides name and labels."""
         return {}
@@ -163,8 +171,12 @@ class Kind(KindOfHead):
         """The metrics of a task: first its main one, then compatibility scores."""
 
     def scorer(self) -> Any:
-        """Scores of many heads at once, see `kinds.loss.Scorer`; of kinds with `label_a_unit`."""
-        raise ConfigError(f"Tasks of {self.name} are not learned on kept states; type --tuning lora or full.")
+        """Scores of many heads at once, see `kinds.loss.Scorer`, by default accuracy; of kinds with `label_a_unit`."""
+        if not self.label_a_unit:
+            raise ConfigError(f"Tasks of {self.name} are not learned on kept states; type --tuning lora or full.")
+        from dlfa_adapters.kinds.loss import Accuracy
+
+        return Accuracy
 
     @abstractmethod
     def count_notes(self, total: Counter[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ Where items are drawn together that are no translations, the interval is as wide
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,7 +92,9 @@ def find_translations(languages: Sequence[Items], task: Task) -> Translations | 
         return _apart(languages, untold and kind_named(task.kind).ids_beside)
     joined = {name: [key if key in shared else None for key in by_item] for name, by_item in keys.items()}
     alone = sum(key is None for by_item in joined.values() for key in by_item)
-    by = " and ".join(dict.fromkeys(_names(languages, task, joined)))
+    linked = [each for each in languages if any(key is not None for key in joined[each.language])]
+    id_name = kind_named(task.kind).id_name(task)
+    by = " and ".join(dict.fromkeys("place in the file" if each.own_ids is False else id_name for each in linked))
     sentence = f"Languages are resampled together: items are translations of each other (by {by})"
     sentence += f"; {alone:,} items without a partner are drawn by themselves." if alone else "."
     if untold:
@@ -124,15 +126,6 @@ def _labels_agree(languages: Sequence[Items], keys: Mapping[str, list[str | None
             if key is not None:
                 first.setdefault(key, label)
     return same >= AGREEMENT * compared
-
-
-def _names(languages: Sequence[Items], task: Task, keys: Mapping[str, list[str | None]]) -> Iterator[str]:
-    for each in languages:
-        if any(key is not None for key in keys[each.language]):
-            if each.own_ids is False:
-                yield "place in the file"
-            else:
-                yield kind_named(task.kind).id_name(task)
 
 
 def _apart(languages: Sequence[Items], without_ids: bool) -> Translations:

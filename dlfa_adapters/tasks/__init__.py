@@ -171,9 +171,6 @@ def label_names(task: Task | None, num_labels: int | None, id2label: Mapping[Any
 def lookalikes(counts: Mapping[str, int]) -> dict[str, str]:
     """Labels that differ from a more frequent one in case, blanks or separators alone, such as `noun` from `NOUN`.
 
-    Args:
-        counts: Label -> how often it occurs.
-
     Returns:
         Label -> the most frequent one that it looks like.
     """

@@ -139,9 +139,6 @@ def find_span_tags(counts: Mapping[str, int]) -> SpanTags | None:
 def to_learn(counts: Mapping[str, int]) -> tuple[list[str], str]:
     """What a tagger learns from data: all labels but the slips of span tags, and by which metric it is scored.
 
-    Args:
-        counts: Tag -> number of words that have it.
-
     Returns:
         The labels, and `span_f1` or `accuracy`.
     """
@@ -152,11 +149,7 @@ def to_learn(counts: Mapping[str, int]) -> tuple[list[str], str]:
 
 
 def span_hint(counts: Mapping[str, int]) -> str | None:
-    """What to write where tags look as if spans were meant and none are scored; None where nothing looks so.
-
-    Args:
-        counts: Tag -> number of words that have it.
-    """
+    """What to write where tags look as if spans were meant and none are scored; None where nothing looks so."""
     others = [tag for tag in counts if bare(tag) not in ("O", "o")]
     outside = sum(count for tag, count in counts.items() if tag not in others)
     if not others or find_span_tags(counts) is not None:

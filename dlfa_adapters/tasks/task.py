@@ -228,14 +228,7 @@ def check_labels(name: str, labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_new_name(what: str, name: object, known: Collection[str], ours: Collection[str], overwrite_ok: bool) -> None:
-    """Refuse a name that nothing can be registered under.
-
-    Args:
-        what: What is registered, for the sentence.
-        name: The name.
-        known: Names that are taken.
-        ours: Those of them that the library itself took, which are never replaced.
-        overwrite_ok: Whether one of the others may be.
+    """Refuse a name that nothing can be registered under; a `known` one may be replaced if it is not one of `ours`.
 
     Raises:
         ConfigError: If the name is not one in lower case, or is taken.

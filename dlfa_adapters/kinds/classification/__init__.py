@@ -38,10 +38,6 @@ class Classification(Kind):
         {"classification": "single_label_classification", _SEVERAL: "multi_label_classification"}
     )
 
-    def metrics_of(self, labels: Iterable[str]) -> tuple[str, ...]:
-        """Accuracy."""
-        return (self.metric,)
-
     def make_task(self, name: str, labels: Iterable[str], metric: str | None = None, *, pair: bool = False) -> Task:
         """See `tasks.classification_task`."""
         return classification_task(name, labels, pair)
@@ -81,10 +77,6 @@ class Classification(Kind):
         """See `features`."""
         values = {name: [getattr(item, name) for item in items] for name in ("text", "text_pair", "label")}
         return {**values, "placeholder": [item.flaw is not None for item in items]}
-
-    def to_learn(self, counts: Mapping[str, int]) -> tuple[list[str], str]:
-        """All of them."""
-        return list(counts), self.metric
 
     def inputs(self, columns: Mapping[str, Any]) -> list[Any]:
         """Text, and second text or None."""
@@ -168,12 +160,6 @@ class Classification(Kind):
         from dlfa_adapters.kinds.classification.accuracy import ClassificationAccuracy
 
         return (ClassificationAccuracy(),)
-
-    def scorer(self) -> Any:
-        """See `kinds.loss.Accuracy`."""
-        from dlfa_adapters.kinds.loss import Accuracy
-
-        return Accuracy
 
     def count_notes(self, total: Counter[str]) -> Iterator[str]:
         """Items, and what was cut off."""

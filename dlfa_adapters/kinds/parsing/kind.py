@@ -45,10 +45,6 @@ class Parsing(HeadOfParsing, KindOfWords):
     metrics_in_words = MappingProxyType({"las": "LAS"})
     label_a_unit, suffix = False, ".conllu"
 
-    def metrics_of(self, labels: Iterable[str]) -> tuple[str, ...]:
-        """Attachment."""
-        return (self.metric,)
-
     def make_task(self, name: str, labels: Iterable[str], metric: str | None = None, *, pair: bool = False) -> Task:
         """A parsing task with these relations, those that they are subtypes of, and `root`."""
         names = check_labels(name, labels)
@@ -84,10 +80,6 @@ class Parsing(HeadOfParsing, KindOfWords):
             "gold_upos": [[node[3] for node in item.nodes] for item in items],
             "heads": [item.heads() for item in items],
         }
-
-    def to_learn(self, counts: Mapping[str, int]) -> tuple[list[str], str]:
-        """All of them."""
-        return list(counts), self.metric
 
     def inputs(self, columns: Mapping[str, Any]) -> list[Any]:
         """Words with parts of speech."""

@@ -130,12 +130,6 @@ class Tagging(KindOfWords):
 
         return (TokenAccuracy(), XtremePosF1()) if task.name == "pos" else (TokenAccuracy(),)
 
-    def scorer(self) -> Any:
-        """See `kinds.loss.Accuracy`."""
-        from dlfa_adapters.kinds.loss import Accuracy
-
-        return Accuracy
-
     def write_predictions(self, path: Path, predicted: Any) -> None:
         """Word, gold tag and predicted tag: the columns that conlleval takes."""
         rows = zip(predicted.ids, predicted.inputs, predicted.gold, predicted.predicted, strict=True)
