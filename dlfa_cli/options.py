@@ -110,7 +110,10 @@ def sources(given: list[str] | None, option: str) -> str | dict[str, str] | None
 
     Raises:
         typer.BadParameter: If there are several, and not each has a language of its own.
+        ConfigError: If two are of one language, spelled in two ways.
     """
+    from dlfa_adapters.scores.groups import check_each_once
+
     if not given:
         return None
     if len(given) == 1 and (not _LANGUAGE_AND_PLACE.fullmatch(given[0]) or Path(given[0]).exists()):
@@ -123,6 +126,7 @@ def sources(given: list[str] | None, option: str) -> str | dict[str, str] | None
             f"expected {option} once, or once for each language, but it is given {len(given)} times; leave one of "
             f"them, name a folder that holds both, or give each its language, e.g. {each}."
         )
+    check_each_once(by_language, option)
     return by_language
 
 
@@ -132,37 +136,31 @@ def adapters_by_language(given: Sequence[str]) -> dict[str, str]:
     Raises:
         ConfigError: If one is not of this form, or a language comes twice.
     """
-    from dlfa_adapters.ground.errors import ConfigError
-
-    folders: dict[str, str] = {}
-    for text in given:
-        language, _, folder = text.partition("=")
-        if not language or not folder:
-            raise ConfigError(f"--language-adapter expects LANGUAGE=FOLDER, got {text!r}; type e.g. de=adapters/de.")
-        if language in folders:
-            raise ConfigError(f"--language-adapter names {language} twice: {folders[language]} and {folder}.")
-        folders[language] = folder
-    return folders
+    return file_by_language(given, "--language-adapter", "FOLDER", "de=adapters/de")
 
 
-def files_by_language(given: Sequence[str] | None, option: str) -> dict[str, list[str]]:
+def files_by_language(
+    given: Sequence[str] | None, option: str, what: str = "FILE", such_as: str = "en=en.txt"
+) -> dict[str, list[str]]:
     """The files in `en=en.txt`, by language; a language may have several.
 
     Raises:
-        ConfigError: If one is not of this form.
+        ConfigError: If one is not of this form, or a language is spelled in two ways.
     """
     from dlfa_adapters.ground.errors import ConfigError
+    from dlfa_adapters.scores.groups import check_each_once
 
     files: dict[str, list[str]] = {}
     for text in given or ():
         match = _LANGUAGE_AND_PLACE.fullmatch(text)
         if match is None:
-            raise ConfigError(f"{option} expects LANGUAGE=FILE, got {text!r}; type e.g. {option} en=en.txt.")
+            raise ConfigError(f"{option} expects LANGUAGE={what}, got {text!r}; type e.g. {option} {such_as}.")
         files.setdefault(match[1], []).append(match[2])
+    check_each_once(files, option)
     return files
 
 
-def file_by_language(given: Sequence[str] | None, option: str) -> dict[str, str]:
+def file_by_language(given: Sequence[str] | None, option: str, *form: str) -> dict[str, str]:
     """The file of each language in `en=en.txt`.
 
     Raises:
@@ -171,7 +169,7 @@ def file_by_language(given: Sequence[str] | None, option: str) -> dict[str, str]
     from dlfa_adapters.ground.errors import ConfigError
 
     files: dict[str, str] = {}
-    for language, of_language in files_by_language(given, option).items():
+    for language, of_language in files_by_language(given, option, *form).items():
         if len(of_language) > 1:
             raise ConfigError(f"{option} names {language} twice: {' and '.join(of_language)}.")
         [files[language]] = of_language

@@ -36,7 +36,7 @@ _SPLITS = {
     **dict.fromkeys(("dev", "val", "valid", "validation", "dev_2k"), "dev"),
     **dict.fromkeys(("test", "test_2k"), "test"),
 }
-_TWO_LETTERS = frozenset(  # ISO 639-1
+TWO_LETTERS = frozenset(  # ISO 639-1
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz "
     "ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik "
     "io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml "
@@ -95,7 +95,7 @@ def describe(path: Path) -> tuple[str, str | None]:
             return groups.get("language") or _folder_language(path.parent.name), _SPLITS[groups["split"]]
     match = _AT_THE_END.fullmatch(stem)
     language = match["language"] if match else UNKNOWN_LANGUAGE
-    return language if len(language) > 2 or language in _TWO_LETTERS else UNKNOWN_LANGUAGE, None
+    return language if len(language) > 2 or language in TWO_LETTERS else UNKNOWN_LANGUAGE, None
 
 
 def language_of(path: Path) -> str:
@@ -109,7 +109,7 @@ def language_of(path: Path) -> str:
         plain = _unpacked(path)
         stem = plain.name.removesuffix(plain.suffix)
         language = next((x for x in map(_folder_language, (stem, path.parent.name)) if x != UNKNOWN_LANGUAGE), language)
-    return language if len(language) > 2 or language in _TWO_LETTERS else UNKNOWN_LANGUAGE
+    return language if len(language) > 2 or language in TWO_LETTERS else UNKNOWN_LANGUAGE
 
 
 def text_files(folder: Path) -> list[Path]:

@@ -12,6 +12,7 @@ load_data([(["Anna", "met", "Bob"], ["B-PER", "O", "B-PER"])], task="ner", langu
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from dlfa_adapters.data.places import SAMPLES, Reading, check_samples, check_sou
 from dlfa_adapters.data.readers import Notes, Problem, Read, Sentence, read_file
 from dlfa_adapters.data.readers.oddities import name_odd_labels
 from dlfa_adapters.data.readers.rows import finish_tagging
+from dlfa_adapters.data.words import check_language
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks import Task, get_task
 
@@ -88,7 +90,8 @@ def load_source(
         The data; its warnings and what was taken for what also go to the log.
 
     Raises:
-        ConfigError: There is no such format, or it has no such option.
+        ConfigError: There is no such format, or it has no such option; or a language that data are said to be in is
+            none.
         DataError: The data cannot be read, has no labels, or there is nothing in it.
     """
     check_source(source, split, format)
@@ -101,6 +104,7 @@ def load_source(
     Reading.taken_from({"format": format, **options}).check([source])
     if not isinstance(source, str | Path):
         by_language = items_from(source, _one_language(wanted), notes, known.labels if known else ())
+        _check_name(wanted, chain.from_iterable(by_language.values()))
         by_language = _in_iob2(_wanted(by_language, wanted, notes), notes)
     elif str(source).startswith("hub:"):
         by_language = _in_iob2(load_hub(str(source).removeprefix("hub:"), split, wanted, notes), notes)
@@ -140,11 +144,19 @@ def _files(
     read = read_one(path)
     if languages is not None and not any(item.language for item in read.items):
         check_language_of_name(path, languages)
+    _check_name(languages, read.items)
     language = describe(path)[0] if languages is None else _one_language(languages)
     if len(languages or ()) > 1 and not any(item.language for item in read.items):
         given = ", ".join(languages or ())
         raise DataError(f"{path}: expected one language for a file that names none itself, but got {given}")
     yield language, read
+
+
+def _check_name(languages: list[str] | None, items: Iterable[Any]) -> None:
+    """Refuse what is no code of a language as the name of the one that items are in which do not tell it."""
+    if languages and not all(item.language for item in items):
+        for language in languages:
+            check_language(language)
 
 
 def _name_other_files(folder: Path, task: Task | None, notes: Notes) -> None:

@@ -25,6 +25,7 @@ from dlfa_adapters.learning.source_options import check_sources, named_languages
 from dlfa_adapters.predict.options import check_runs
 from dlfa_adapters.runs import check_run_place
 from dlfa_adapters.runs.lifecycle import check_training_place, read_plan
+from dlfa_adapters.scores.groups import check_each_once
 from dlfa_adapters.tasks import get_task
 from dlfa_adapters.tuning import Tuning, get_tuning
 from dlfa_adapters.tuning.bottleneck import check_language_config
@@ -100,6 +101,8 @@ def check_options(
     dev = None if isinstance(dev_data, str) and dev_data == NO_DEV else dev_data
     places = [(place, "train") for place in each_place(source)] + [(place, "dev") for place in each_place(dev)]
     reading.check([place for place, _ in places])
+    for place, which in ((source, "train_data"), (dev, "dev_data")):
+        check_each_once(place if isinstance(place, Mapping) else (), which)
     named = named_languages(source, language)
     check_sources(settings.steps, named)
     check_aux(task, settings, method, named)

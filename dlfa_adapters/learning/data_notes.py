@@ -8,6 +8,7 @@ from dlfa_adapters.data.assemble import Loaded
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
 from dlfa_adapters.kinds import kind_named, kind_of_task
 from dlfa_adapters.learning.dataset import label_counts
+from dlfa_adapters.scores.groups import main_code
 from dlfa_adapters.tasks import Task
 
 _SHOWN = 5
@@ -43,7 +44,8 @@ def _unknown_labels(train: Loaded, dev: Loaded, task: Task) -> Iterator[str]:
 def _other_language(train: Loaded, dev: Loaded) -> Iterator[str]:
     """Dev data that are not in the source language."""
     source, there = (set(data.dataset["language"]) - {UNKNOWN_LANGUAGE} for data in (train, dev))
-    if source and (other := sorted(there - source)):
+    codes = set(map(main_code, source))
+    if source and (other := sorted(language for language in there if main_code(language) not in codes)):
         yield (
             f"The dev data are in {_some(other)}, the training data in {_some(sorted(source))}: the weights that are "
             "kept would be chosen on a target language; name dev data in the source language with --dev, or "

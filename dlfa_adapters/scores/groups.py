@@ -7,10 +7,11 @@ and a language without relatives is a family of its own.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
+from dlfa_adapters.ground.errors import ConfigError
 
 PAPER_ENF = ("en", "de")
 """The languages that the DLFA paper (arXiv 2205.08497) counts as the family of English."""
@@ -148,8 +149,37 @@ def main_code(language: str) -> str:
 
     Script and region are left out; other parts are not, since `zh-min-nan` is another language than `zh`.
     """
-    first, *rest = re.split("[-_]", language.strip().lower())
+    first, rest = _parts(language)
     return "-".join([_MAIN_CODE.get(first, first), *(part for part in rest if not _SCRIPT_OR_REGION.fullmatch(part))])
+
+
+def _parts(language: str) -> tuple[str, list[str]]:
+    first, *rest = re.split("[-_]", language.strip().lower())
+    return first, rest
+
+
+def check_each_once(languages: Iterable[str], where: str) -> None:
+    """Refuse two spellings of one language, such as `en` and `eng`; two scripts or regions of one are no such.
+
+    Args:
+        languages: Codes.
+        where: Who names them, such as `--train`.
+
+    Raises:
+        ConfigError: Naming both.
+    """
+    before: dict[str, dict[frozenset[str], str]] = {}
+    for language in languages:
+        own = frozenset(part for part in _parts(language)[1] if _SCRIPT_OR_REGION.fullmatch(part))
+        spellings = before.setdefault(main_code(language), {})
+        if other := next(
+            (spelling for parts, spelling in spellings.items() if not (own and parts) or own == parts), None
+        ):
+            raise ConfigError(
+                f"{where} names one language twice, as {other} and {language}; name it once, or where they are two "
+                "scripts or regions of it, write that of both, such as zh_Hans and zh_Hant."
+            )
+        spellings[own] = language
 
 
 def family_of(language: str) -> tuple[str, str] | None:

@@ -88,6 +88,18 @@ def test_a_file_is_in_the_language_that_its_name_says(tmp_path):
         assert load_data(put(tmp_path, name, rows), languages=["sw"])["language"][:] == ["sw"]
 
 
+def test_what_is_no_language_is_no_name_of_one(tmp_path):
+    path = put(tmp_path, "mine.tsv", "Bonn\tB-LOC\nam\tO\n\n")
+    for source in (path, [(["Bonn", "am"], ["B-LOC", "O"])]):
+        for language in ("xx", "xx_Latn", "german"):
+            with pytest.raises(ConfigError, match=rf"^expected the code of a language, such as de.* '?{language}"):
+                load_data(source, languages=[language])
+        for language in ("swh", "SW", "sh", "und", "zh-min-nan"):
+            assert load_data(source, languages=[language])["language"][:] == [language]
+    own = put(tmp_path, "own.jsonl", '{"text": "Bonn", "label": "a", "language": "xx"}\n')  # as the data spell it
+    assert load_data(own, languages=["xx"])["language"][:] == ["xx"]
+
+
 def test_missing_languages_and_splits_are_named(xtreme):
     with pytest.raises(DataError, match="expected a dev file for fi, yo, but there are files for de, en, sw"):
         load_data(xtreme, task="ner", split="dev", languages=["en", "fi", "yo"])

@@ -37,6 +37,10 @@ def test_dev_in_another_language(notes):
     assert note.startswith("The dev data are in de, the training data in en:")
 
 
+def test_dev_in_another_spelling_of_the_language(notes):
+    assert notes(SENTENCE, "Rom\tB-PER\n\nx\tO\n", names=("train-en.tsv", "dev-eng_Latn.tsv")) == []
+
+
 def test_dev_items_that_are_in_train(notes):
     [note] = notes(SENTENCE, "Anna\tB-PER\nmet\tO\n\nRome\tO\n")
     assert note.startswith("1 of 2 dev items are also in the training data")

@@ -258,6 +258,11 @@ def test_a_mixture_goes_on_exactly_where_it_was_cut(tuning, start, folder, tmp_p
         ({"source_weights": "en=1,de=1", "source_temperature": 2.0}, "both say how often a source is drawn; give one"),
         ({"source_temperature": 0.0}, "source_temperature must be a number above 0"),
         ({"language": "en", "source_temperature": 2.0}, "needs several source languages; name them"),
+        ({"train_data": {"en": "a", "eng": "b"}}, "train_data names one language twice, as en and eng; name it once"),
+        (
+            {"dev_data": {"en": "a", "de": "b", "deu_Latn": "c"}},
+            "dev_data names one language twice, as de and deu_Latn",
+        ),
         ({"language": "en,fr"}, "expected a train file for fr, but there are files for de, en"),
         ({"train_data": "samples:ner", "language": "en,xx"}, "train data for en, but not for xx"),
     ],

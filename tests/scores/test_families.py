@@ -3,7 +3,8 @@
 import pytest
 
 from dlfa_adapters.data.places import SAMPLE_TASKS, sample_languages
-from dlfa_adapters.scores.groups import _TABLE, family_of, groups, main_code
+from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.scores.groups import _TABLE, check_each_once, family_of, groups, main_code
 from dlfa_adapters.tasks import TASKS
 
 
@@ -60,6 +61,28 @@ def test_family(language, expected):
 )
 def test_spellings_of_one_language_meet(spelling, code):
     assert main_code(spelling) == code
+
+
+@pytest.mark.parametrize(
+    "languages", ["en de", "zh_Hans zh_Hant", "sr-Latn sr-Cyrl", "en-GB en-US", "zh zh-min-nan", "tlh und xx", ""]
+)
+def test_scripts_and_regions_are_told_apart(languages):
+    check_each_once(languages.split(), "--train")
+
+
+@pytest.mark.parametrize(
+    ("languages", "twice"),
+    [
+        ("en eng", "en and eng"),
+        ("de en-US EN", "en-US and EN"),
+        ("zh_Hans zh_Hant zho", "zh_Hans and zho"),
+        ("sw swh_Latn", "sw and swh_Latn"),
+        ("sr_Latn srp-latn", "sr_Latn and srp-latn"),
+    ],
+)
+def test_two_names_of_one_language_are_refused(languages, twice):
+    with pytest.raises(ConfigError, match=f"--train names one language twice, as {twice}; name it once, or where"):
+        check_each_once(languages.split(), "--train")
 
 
 def as_dict(languages, sources, task=None):

@@ -9,6 +9,7 @@ from dlfa_adapters.encoders.means_record import read_record
 from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.ground.plots import check_plot
 from dlfa_adapters.heads.schema import check_decoder
+from dlfa_adapters.scores.groups import check_each_once
 
 
 def check_translation(
@@ -39,6 +40,7 @@ def check_translation(
     """
     if languages[0] == languages[1]:
         raise ConfigError(f"expected two languages, got {languages[0]} twice; type e.g. --parallel en-de=FILE.")
+    check_each_once(languages, "--parallel")
     check_units(units or units_of(languages[1]))
     check_encoder_name(model)
     if language_adapter is not None:

@@ -14,6 +14,7 @@ from dlfa_adapters.learning.loops import LANGUAGE
 from dlfa_adapters.learning.ranges import check_steps
 from dlfa_adapters.learning.settings import Settings, make_settings
 from dlfa_adapters.runs.lifecycle import check_training_place
+from dlfa_adapters.scores.groups import check_each_once
 from dlfa_adapters.tuning import get_tuning
 
 ADAPTED = "adapted.json"
@@ -139,6 +140,7 @@ def check_adaptation(
     make_settings(**settings)
     if source is None or not each_place(source):
         raise DataError("expected text to adapt to: a file, a folder, samples:NAME or hub:NAME")
+    check_each_once(source if isinstance(source, Mapping) else (), "the text")
     for place in each_place(source):
         if not isinstance(place, str | Path):
             raise DataError("expected the place of some text: a file, a folder, samples:NAME or hub:NAME")
