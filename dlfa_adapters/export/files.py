@@ -1,6 +1,5 @@
 """What stands beside an ONNX file, so that it can be used without this library; and what an export needs."""
 
-import json
 import re
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -9,6 +8,7 @@ from typing import Any
 
 from dlfa_adapters.data.backend import plain_backend
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
+from dlfa_adapters.ground.files import read_json, write_json
 from dlfa_adapters.ground.folders import check_writable
 from dlfa_adapters.tasks import KINDS
 
@@ -36,7 +36,7 @@ def write_beside(file: Path, tokenizer: Any, about: Mapping[str, Any]) -> None:
     """
     ids = {name: getattr(tokenizer, f"{name}_token_id", None) for name in _SPECIAL}
     record = {"format": FORMAT, **about, "special_ids": {name: id_ for name, id_ in ids.items() if id_ is not None}}
-    file.with_suffix(".json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    write_json(file.with_suffix(".json"), record)
     (file.parent / "tokenizer.json").write_text(tokenizer_json(tokenizer), "utf-8")
     package = file.parent / PACKAGE
     package.mkdir(exist_ok=True)
@@ -56,20 +56,13 @@ def check_neighbours(file: Path, tokenizer: Any) -> None:
         ConfigError: If so.
     """
     about, package = file.with_suffix(".json"), file.parent / PACKAGE
-    if about.exists() and not {"format", "opset"} <= _told(about).keys():
+    if about.exists() and not {"format", "opset"} <= read_json(about).keys():
         raise ConfigError(f"{about} is not of an exported model and would be replaced; give another name or folder.")
     if package.is_symlink() or (package.exists() and not all((package / f"{name}.py").is_file() for name in _ALWAYS)):
         raise ConfigError(f"{package} is not of an exported model; give this model a folder of its own.")
     there = file.parent / "tokenizer.json"
     if there.exists() and there.read_text("utf-8") != tokenizer_json(tokenizer):
         raise ConfigError(f"{file.parent} has another model's tokenizer.json; give this model a folder of its own.")
-
-
-def _told(file: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(file.read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
-        return {}
 
 
 def _standalone(source: str) -> str:

@@ -65,33 +65,18 @@ class Loop:
 TRAINER = Loop(
     "A training of the encoder",
     (*_HEAD, *options_of_kinds(), *_TEXT, "epochs", "max_steps", "min_steps", *_RATES, *_OPTIMISER, "patience", "every",
-     *_MACHINE, "states", "leave_out", *_SOURCES,
-     *_AUX),
+     *_MACHINE, "states", "leave_out", *_SOURCES, *_AUX),
 )  # fmt: skip
 LINEAR_ON_STATES = Loop(
     "--tuning features, where the encoder runs once and a linear classifier learns on its states,",
     ("fusion", "fuse_layer", "pooling", "classifier", *options_of_kinds(), *_TEXT, "epochs", "max_steps", "min_steps",
-     *_RATES, "head_learning_rates", "batch_size", "weight_decay", "within", "seed", "precision", *_SOURCES,
-     "aux"),
+     *_RATES, "head_learning_rates", "batch_size", "weight_decay", "within", "seed", "precision", *_SOURCES, "aux"),
 )  # fmt: skip
 LSTM_ON_STATES = Loop(
     "--tuning features, where the encoder runs once and an LSTM learns on its states,",
-    (
-        *_HEAD,
-        *options_of_kinds(),
-        *_TEXT,
-        "epochs",
-        "max_steps",
-        "min_steps",
-        *_RATES,
-        "head_learning_rates",
-        "batch_size",
-        "max_grad_norm",
-        "seed",
-        "precision",
-        *_SOURCES,
-    ),
-)
+    (*_HEAD, *options_of_kinds(), *_TEXT, "epochs", "max_steps", "min_steps", *_RATES, "head_learning_rates",
+     "batch_size", "max_grad_norm", "seed", "precision", *_SOURCES),
+)  # fmt: skip
 FROZEN_SWEEP = Loop(
     "A sweep of a frozen encoder",
     ("pooling", "classifier", *options_of_kinds(), *_CUT, "center", "epochs", "max_steps", *_RATES,

@@ -121,11 +121,6 @@ class Plan:
         """Within it, `model` reads that language; where languages are not centred, it does not matter which."""
         return self.centring.reading(language) if self.centring else nullcontext()
 
-    def took(self, epochs: int, lengths: dict[int, float], rows: int) -> None:
-        """Note which of several lengths dev has chosen."""
-        self.settings, self.lengths = self.settings.changed(epochs=epochs), lengths
-        self.steps = self.settings.steps.total(rows)
-
     def known_by(self) -> dict[str, Any]:
         """What makes it another training than one that began with other data or means."""
         return {**self.data, **({"center": self.centring.means.digest} if self.centring else {})}

@@ -10,13 +10,12 @@ from dlfa_adapters.data.places import Reading, each_place
 from dlfa_adapters.ground.environment import Progress, is_main, wait_for_everyone, world_size
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.learning.auto_layer import LayerChoice
-from dlfa_adapters.learning.checks import check_kind, check_training, default_source, known_kind
+from dlfa_adapters.learning.checks import check_training, default_source, known_kind
 from dlfa_adapters.learning.cut import length_asked
 from dlfa_adapters.learning.dataset import PYTHON_OBJECTS, Sources, source_as_text
 from dlfa_adapters.learning.features import train_features
 from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
 from dlfa_adapters.learning.from_block import choose_states
-from dlfa_adapters.learning.loops import check_honoured
 from dlfa_adapters.learning.plan import Plan, Ready, prepare
 from dlfa_adapters.learning.plan_words import announce
 from dlfa_adapters.learning.ranges import at_the_edge, check_rates
@@ -86,18 +85,16 @@ def train(
         RunError: If the training diverges, or there is nothing to resume.
     """
     data: dict[str, Any] = {"train_data": train_data, "dev_data": dev_data, "language": language, "labels": labels}
+    tuning = tuning or default_tuning()
     check_training(task, **data, model=model, tuning=tuning, out=out, **options)
     reading = Reading.taken_from(options)
     given = make_settings(**options)
-    method = get_tuning(tuning or default_tuning(), given.steps.leave_out)
-    check_honoured(given, method)
-    check_kind(task, given, method)
+    method = get_tuning(tuning, given.steps.leave_out)
     settings = resolve(given, method, known_kind(task))
     source = default_source(task) if train_data is None else train_data
     out = Path(out or f"runs/{task}-{method.name}")
     report = progress or (lambda stage, done, total: None)
     training = Training(out)
-    reading.check([*each_place(source), *each_place(dev_data)])
     check_rates(settings, method)
     if method.on_states and (on_step or on_epoch):
         raise ConfigError("--tuning features has no on_step and on_epoch: its heads learn beside the model.")
@@ -105,10 +102,9 @@ def train(
         raise ConfigError("--tuning features runs in one process; start it without torchrun or accelerate launch.")
     request = {
         "task": task,
+        **data,
         "train_data": source_as_text(source),
         "dev_data": source_as_text(dev_data),
-        "language": language,
-        "labels": labels,
         "model": model,
         "tuning": str(method),
         **reading.as_dict(),
@@ -183,7 +179,8 @@ def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
     learned = train_features(model, name, pad, *data, settings, folder, report, plan.centring, plan.shorter, aux)
     trial, head = learned.trial, learned.trial.head
     if learned.lengths:
-        plan.took(learned.epochs, learned.lengths, ready.train.epoch_rows)
+        plan.settings, plan.lengths = settings.changed(epochs=learned.epochs), learned.lengths
+        plan.steps = plan.settings.steps.total(ready.train.epoch_rows)
     if trial.dev:
         plan.settings = plan.settings.changed(head_learning_rate=trial.rate.learning_rate)
         plan.tried = {rate.learning_rate: score for rate, score in zip(trial.rates, trial.dev, strict=True)}

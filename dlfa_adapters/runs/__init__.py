@@ -11,7 +11,7 @@ from typing import Any
 
 from dlfa_adapters.ground.environment import versions
 from dlfa_adapters.ground.errors import ConfigError, RunError, check_format, mend, told_if_damaged, wrong_in
-from dlfa_adapters.ground.files import is_draft, read_json, sha256_of
+from dlfa_adapters.ground.files import is_draft, read_json, sha256_of, write_json
 from dlfa_adapters.ground.folders import (
     Ours,
     bring_back,
@@ -76,7 +76,7 @@ def write_run(
     with draft_beside(folder) as draft:
         write_files(draft)
         if record == RUN_RECORD:
-            _write_json(draft / "config.json", {"model_type": RUN_MODEL_TYPE})
+            write_json(draft / "config.json", {"model_type": RUN_MODEL_TYPE})
         files = {path.relative_to(draft).as_posix(): path for path in sorted(draft.rglob("*")) if path.is_file()}
         content = {
             "format": CENTRED if "center" in config else FORMAT,
@@ -84,7 +84,7 @@ def write_run(
             "versions": versions(),
             "files": {name: sha256_of(path) for name, path in files.items()},
         }
-        _write_json(draft / record, content)
+        write_json(draft / record, content)
         put_in_place(draft, folder, record, lambda earlier: files_of(earlier, record))
     return Run(folder, content)
 
@@ -109,10 +109,6 @@ def files_of(folder: Path, record: str = RUN_RECORD) -> Ours:
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         names = set()
     return names.__contains__
-
-
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 def check_run_place(folder: Path, record: str = RUN_RECORD) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlfa_adapters.data.places import Reading, each_place
+from dlfa_adapters.data.places import Reading
 from dlfa_adapters.encoders.cache import DEFAULT_BUDGET
 from dlfa_adapters.ground.environment import Progress, device_name, is_main, world_size
 from dlfa_adapters.ground.errors import ConfigError, MissingExtraError
@@ -125,11 +125,10 @@ def run_sweep(
     check_seeds(seeds)
     for item in (extra := tuple(extra)):
         read_extra(item)
-    what: dict[str, Any] = {"train_data": train_data, "dev_data": dev_data, "labels": labels, "model": model}
-    check_options(task, tuning=tuning, check=check_swept, language=language, **what, **options)
+    what: dict[str, Any] = {"train_data": train_data, "dev_data": dev_data, "language": language, "labels": labels}
+    check_options(task, tuning=tuning, check=check_swept, model=model, **what, **options)
     method = get_tuning(tuning)
     reading = Reading.taken_from(options)
-    reading.check([*each_place(train_data), *each_place(dev_data), target_data])
     with without_launcher():  # each run has a process to itself
         given = make_settings(**options)
         settings = with_head_rates(resolve(given, method, known_kind(task)), given, method)
@@ -139,17 +138,14 @@ def run_sweep(
         check_matplotlib()
     request = Request(
         task=task,
-        train_data=train_data,
-        dev_data=dev_data,
+        **what,
         target_data=target_data,
         split=split,
         languages=None if languages is None else tuple(languages),
         limit=limit,
-        language=language,
-        labels=labels,
         model=model,
         layers=None if layers is None else tuple(layers),
-        extra=tuple(extra),
+        extra=extra,
         seeds=seeds,
         reading=reading,
     )

@@ -11,7 +11,8 @@ from torch.nn.functional import cross_entropy, dropout
 
 from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.kinds import kind_of_task
-from dlfa_adapters.learning.ensemble.data import DeviceBatch, HasRow
+from dlfa_adapters.kinds.encoded import Row
+from dlfa_adapters.learning.ensemble.data import DeviceBatch
 from dlfa_adapters.learning.ensemble.encoder import StackedEncoder
 from dlfa_adapters.learning.ensemble.vocabulary import Vocabulary
 from dlfa_adapters.learning.frozen.head import HeadSpec
@@ -190,7 +191,7 @@ def _fuse(group: _Group, states: Sequence[Tensor], mask: Tensor, training: bool)
 
 
 def start_ensemble(
-    model: Any, specs: Sequence[HeadSpec], task: Task, rows: Iterable[HasRow], padding: int, device: torch.device
+    model: Any, specs: Sequence[HeadSpec], task: Task, rows: Iterable[Row], padding: int, device: torch.device
 ) -> Ensemble:
     """An ensemble before its first step; `padding` is what batches are padded with.
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import accumulate, chain
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,26 +13,8 @@ from dlfa_adapters.data.batching import IGNORED
 from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.data.mixture import Mixture
 from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.kinds.encoded import Row
 from dlfa_adapters.kinds.examples import Examples
-
-
-class HasRow(Protocol):
-    """A row of `kinds.examples.Examples`."""
-
-    @property
-    def input_ids(self) -> list[int]:
-        """Pieces, special ones included."""
-        ...
-
-    @property
-    def token_type_ids(self) -> list[int] | None:
-        """As the tokenizer gave them, or None."""
-        ...
-
-    @property
-    def labels(self) -> list[int] | int:
-        """A label id a piece, or one for the text."""
-        ...
 
 
 class DeviceBatch(NamedTuple):
@@ -68,9 +50,7 @@ class DeviceRows:
         lengths: Pieces of each row.
     """
 
-    def __init__(
-        self, rows: Sequence[HasRow], padding: int, device: torch.device, mixture: Mixture | None = None
-    ) -> None:
+    def __init__(self, rows: Sequence[Row], padding: int, device: torch.device, mixture: Mixture | None = None) -> None:
         self.lengths, self.padding, self.device = [len(row.input_ids) for row in rows], padding, device
         self.mixture = mixture
         self._sizes = torch.tensor(self.lengths, device=device)

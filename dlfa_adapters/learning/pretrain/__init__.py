@@ -5,7 +5,7 @@ words of different languages are alike. What is written is a folder that every c
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,10 +109,11 @@ def read_sentences(text: Mapping[str, str | Path], sentences: int | None) -> dic
     return read
 
 
-def write_encoder(out: Path, record: dict[str, Any], write_files: Callable[[Path], None]) -> Pretrained:
-    """Write the folder, complete or not at all: model and tokenizer by `write_files`, and `pretraining.json`."""
+def write_encoder(out: Path, record: dict[str, Any], model: Any, tokenizer: Any) -> Pretrained:
+    """Write the folder, complete or not at all: model, tokenizer and `pretraining.json`."""
     with draft_beside(out) as draft:
-        write_files(draft)
+        model.save_pretrained(draft)
+        tokenizer.save_pretrained(draft)
         write_json(draft / RECORD, record)
         if out.is_dir():
             out.rmdir()

@@ -132,12 +132,7 @@ def pretrain_bert(
         "perplexity": found,
     }  # fmt: skip
     logger.info("%s: perplexity %.1f after %d steps on %s", out, found, steps, device_name())
-
-    def write(draft: Path) -> None:
-        model.save_pretrained(draft)
-        pieces_of.save_pretrained(draft)
-
-    return write_encoder(out, record, write)
+    return write_encoder(out, record, model, pieces_of)
 
 
 def _config(shape: Shape, tokenizer: Any) -> BertConfig:

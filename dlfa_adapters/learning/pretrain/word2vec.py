@@ -86,12 +86,7 @@ def pretrain_word2vec(
             "seconds": round(time.monotonic() - began, 1),
         },
     }  # fmt: skip
-
-    def write(draft: Path) -> None:
-        model.save_pretrained(draft)
-        pieces.save_pretrained(draft)
-
-    return write_encoder(out, record, write)
+    return write_encoder(out, record, model, pieces)
 
 
 def _encoder(vectors: Any, tokenizer: Any) -> BertModel:

@@ -17,7 +17,7 @@ import torch
 
 from dlfa_adapters.ground.environment import is_main, world_size
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.learning.ensemble.data import HasRow
+from dlfa_adapters.kinds.encoded import Row
 from dlfa_adapters.sweeps.prepare import Prepared
 
 _LAUNCHER = (
@@ -102,9 +102,7 @@ _SHARE = 0.85
 """Of the memory that is free: the rest is for fragments, and for what the estimate leaves out."""
 
 
-def bytes_per_member(
-    config: Any, rows: Sequence[HasRow], *, batch_size: int, precision: str, device: torch.device
-) -> int:
+def bytes_per_member(config: Any, rows: Sequence[Row], *, batch_size: int, precision: str, device: torch.device) -> int:
     """About how much memory a member of an ensemble takes in a step of the longest batch.
 
     Weight, gradient and Adam's two moments take 16 bytes a parameter in float32, and casts and the gradients of single
