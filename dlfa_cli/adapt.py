@@ -102,8 +102,8 @@ def adapt(
     `dlfa adapt --resume adapted/news`
     """
     from dlfa_adapters.ground.errors import ConfigError
-    from dlfa_adapters.learning.adapt.options import check_adaptation
-    from dlfa_adapters.learning.adapt.place import check_resume_adaptation
+    from dlfa_adapters.learning.adapt.options import ADAPTED, check_adaptation
+    from dlfa_adapters.learning.checks import LANGUAGE_RECORD, check_resume
 
     text = sources(source, "DATA")
     given: dict[str, Any] = {
@@ -121,7 +121,7 @@ def adapt(
         check_adaptation(text, **given)
     else:
         check_nothing_else(context, "source")
-        check_resume_adaptation(resume)
+        check_resume(resume, (ADAPTED, LANGUAGE_RECORD))
 
     def load() -> Callable[..., "Adapted"]:
         from dlfa_adapters.learning import adapt_encoder, resume_adaptation

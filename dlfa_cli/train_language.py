@@ -104,7 +104,7 @@ def train_language(
     if resume is None:
         check_language_training(str(language), texts, **given)
     else:
-        check_resume(resume, LANGUAGE_RECORD)
+        check_resume(resume, (LANGUAGE_RECORD,))
 
     def load() -> Callable[..., "TrainedLanguage"]:
         from dlfa_adapters.learning import resume_language, train_language

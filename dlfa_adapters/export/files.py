@@ -71,22 +71,14 @@ def _standalone(source: str) -> str:
 
 
 def check_extra() -> None:
-    """Refuse to export without the packages of the extra `onnx`.
-
-    Raises:
-        MissingExtraError: Naming them.
-    """
+    """Refuse, with a `MissingExtraError`, to export without the packages of the extra `onnx`."""
     missing = [name for name in ("onnx", "onnxruntime") if find_spec(name) is None]
     if missing:
         raise MissingExtraError(f"dlfa export needs {' and '.join(missing)}; type: pip install 'dlfa-adapters[onnx]'.")
 
 
 def check_place(out: Path) -> None:
-    """Refuse a place where no ONNX file can be.
-
-    Raises:
-        ConfigError: Naming it.
-    """
+    """Refuse, with a `ConfigError`, a place where no ONNX file can be."""
     check_writable(out)
     if out.suffix != ".onnx" or out.is_dir():
         raise ConfigError(f"The file must be called something.onnx, got {out}; type e.g. onnx/ner.onnx.")

@@ -119,11 +119,7 @@ def check_options(
 
 
 def check_languages_there(source: Any, task: str, language: str | None) -> None:
-    """Refuse training data of which names of files tell that they are not in the source languages.
-
-    Raises:
-        DataError: If so; the text lists the languages there are.
-    """
+    """Refuse, with a `DataError`, data of which names of files tell that they are not in the source languages."""
     by_language = source if isinstance(source, Mapping) else {}
     for code, place in by_language.items():
         if isinstance(place, str | Path):
@@ -218,21 +214,17 @@ def check_search(
             check_options(task, **{**options, name: value})
 
 
-def check_resume(out: Path, record: str = "run.json") -> None:
+def check_resume(out: Path, records: Sequence[str] = ("run.json",)) -> None:
     """Refuse to go on where nothing was begun.
 
     Raises:
-        RunError: If there is neither a training of it that did not end, nor what it would have written.
+        RunError: If there is neither a training of it that did not end, nor what it would have written, by its record.
     """
-    if not (out / record).is_file():
+    if not any((out / record).is_file() for record in records):
         read_plan(out)
 
 
 def check_labels_from(labels: str | None) -> None:
-    """Refuse another word than `task` and `data`; see `dataset.task_for`.
-
-    Raises:
-        ConfigError: If it is one.
-    """
+    """Refuse, with a `ConfigError`, another word than `task` and `data`; see `dataset.task_for`."""
     if labels not in (None, "task", "data"):
         raise ConfigError(f"labels must be task or data, got {labels!r}.")

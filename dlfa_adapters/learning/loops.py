@@ -42,11 +42,7 @@ class Loop:
     honours: tuple[str, ...]
 
     def check(self, settings: Settings) -> None:
-        """Refuse what was given and would change nothing; a value that is the default counts as left out.
-
-        Raises:
-            ConfigError: Naming the options.
-        """
+        """Refuse by name, with a `ConfigError`, what would change nothing; what is the default counts as left out."""
         flat, own = settings.as_dict(), settings.head.fusion_options
         known = Settings.known(settings.head.fusion)
         same = {"micro_batch_size": flat["batch_size"]}  # as it is filled in, and given again by `--resume`
@@ -102,20 +98,12 @@ def loop_of(settings: Settings, tuning: Tuning) -> Loop:
 
 
 def check_honoured(settings: Settings, tuning: Tuning) -> None:
-    """Refuse what would change nothing in a training.
-
-    Raises:
-        ConfigError: Naming the options.
-    """
+    """Refuse by name, with a `ConfigError`, what would change nothing in a training."""
     loop_of(settings, tuning).check(settings)
 
 
 def check_swept(settings: Settings, tuning: Tuning) -> None:
-    """Refuse what would change nothing in a sweep.
-
-    Raises:
-        ConfigError: Naming the options, and where there is another way what to type.
-    """
+    """Refuse by name, with a `ConfigError`, what would change nothing in a sweep."""
     if settings.head.fuse_layer is not None:
         raise ConfigError("A sweep tries many fuse layers; name them with --layers instead of --fuse-layer.")
     if settings.head.fusion != "dlfa":

@@ -68,11 +68,7 @@ def check_report_to(place: str) -> None:
 
 
 def check_steps(steps: int) -> None:
-    """Refuse a number of steps that is none.
-
-    Raises:
-        ConfigError: If it is below 1.
-    """
+    """Refuse, with a `ConfigError`, a number of steps below 1."""
     if steps < 1:
         raise ConfigError(f"steps must be a whole number from 1 up, got {steps!r}; type 2000.")
 
@@ -146,11 +142,7 @@ def rates_to_try(steps: "StepOptions", defaults: "Defaults") -> tuple[float, ...
 
 
 def check_rates(settings: "Settings", tuning: "Tuning") -> None:
-    """Refuse several rates for a single training that cannot try them.
-
-    Raises:
-        ConfigError: If so.
-    """
+    """Refuse, with a `ConfigError`, several rates for a single training that cannot try them."""
     if settings.steps.learning_rates:
         raise ConfigError("Several --lr are tried by dlfa sweep and dlfa tune; give one, or several --head-lr.")
     if settings.steps.head_learning_rates and not tuning.on_states:

@@ -58,11 +58,7 @@ def check_gradients(model: nn.Module, step: int, learning: Sequence[nn.Parameter
 
 @torch.no_grad()
 def check_weights(model: nn.Module) -> None:
-    """Refuse to save weights that are not finite: the last step may have made them so, and no loss comes after it.
-
-    Raises:
-        NotFiniteError: Naming the weights.
-    """
+    """Refuse, with a `NotFiniteError`, to save weights that are not finite, as the last step may have made them."""
     wrong = _not_finite(model)
     if wrong:
         raise NotFiniteError(f"The {wrong} after the last step. Type a smaller --lr or --head-lr, or --precision fp32.")

@@ -180,11 +180,7 @@ def read_run(folder: str | Path) -> Run:
 
 
 def _check_all_listed(folder: Path, files: Mapping[str, str]) -> None:
-    """Refuse a run with a file among those that are loaded which nothing vouches for.
-
-    Raises:
-        RunError: Naming it.
-    """
+    """Refuse, with a `RunError`, a run with a file among those that are loaded which nothing vouches for."""
     for part in _LOADED:
         for name in others(folder / part, lambda name, part=part: f"{part}/{name}" in files):  # type: ignore[misc]
             raise RunError(
@@ -216,11 +212,7 @@ class WorkFolder:
         return is_empty(self.path) or is_marked(self.path, self.kind) or is_ours(read_json(self.path / self.record))
 
     def check(self, what: str, is_ours: Callable[[Any], bool] = lambda record: False) -> None:
-        """Refuse a folder that another program or a person has made; `what` would come into it.
-
-        Raises:
-            ConfigError: If it is one.
-        """
+        """Refuse, with a `ConfigError`, a folder that somebody else has made; `what` would come into it."""
         if self.path.is_symlink() or not self.is_free(is_ours):
             why = "is a symbolic link" if self.path.is_symlink() else "is not a folder that this library made"
             raise ConfigError(

@@ -215,11 +215,7 @@ def _locked(folder: Path, run: Path) -> Iterator[None]:
 
 
 def _check_same(before: dict[str, Any], now: dict[str, Any], out: Path) -> None:
-    """Refuse to go on with something else.
-
-    Raises:
-        RunError: Naming what has changed.
-    """
+    """Refuse, with a `RunError`, to go on with something else."""
     request, requested = before["request"], now["request"]
     changed = [key for key in requested if request.get(key) != requested[key]]
     if changed:

@@ -87,11 +87,7 @@ def sweep_work(folder: Path) -> WorkFolder:
 
 
 def check_sweep_place(folder: Path) -> None:
-    """Refuse a place where something stands that is not a sweep, or where nothing can be written.
-
-    Raises:
-        ConfigError: If so.
-    """
+    """Refuse, with a `ConfigError`, a place where something else stands, or where nothing can be written."""
     check_writable(folder)
     if not sweep_work(folder).is_free(_is_plan):
         raise ConfigError(f"{folder} exists and is not a sweep; give another folder with --out.")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from torch import Tensor
 
-from dlfa_adapters.encoders.cache import DEFAULT_BUDGET
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.files import remove_drafts_of
@@ -30,12 +29,7 @@ _EPOCH = re.compile(r"epoch-[0-9a-f]{16}(\.before)?\.safetensors")
 
 
 def frozen_sweep(
-    prepared: Prepared,
-    folder: Path,
-    *,
-    state_budget: int = DEFAULT_BUDGET,
-    note: Callable[[str], None] = logger.info,
-    progress: Progress | None = None,
+    prepared: Prepared, *, state_budget: int, note: Callable[[str], None], report: Progress
 ) -> list[SweepRow]:
     """Train every head of a sweep on the states of one frozen encoder, and score each after every epoch.
 
@@ -50,28 +44,47 @@ def frozen_sweep(
     Raises:
         ConfigError: If an option cannot work on a frozen encoder.
     """
-    _check(prepared)
-    report = progress or (lambda stage, done, total: None)
-    files = RowFiles(folder / TRAININGS, prepared)
+    settings = prepared.settings
+    if settings.head.pooling != "first" or settings.head.classifier != "linear":
+        raise ConfigError(
+            "A sweep of a frozen encoder reads words at their first piece and has a linear classifier; "
+            "leave --pooling and --classifier out, or name another --tuning."
+        )
+    files = RowFiles(prepared.out / TRAININGS, prepared)
     missing = [
         number
         for number, spec in enumerate(prepared.specs)
-        if files.read(number) is None or _read_weights(folder, files.key(spec)) is None
+        if files.read(number) is None or _read_weights(prepared, files.key(spec)) is None
     ]
     if there := len(prepared.specs) - len(missing):
         note(f"{there} of {len(prepared.specs)} heads are there already.")
     if missing:
-        data = _states(prepared, folder / STATES, state_budget, note, report)
+        targets = {language: f"target-{language}" for language in prepared.targets}
+        data = with_states(
+            prepared.encoder.model,
+            {
+                "train": prepared.train,
+                "dev": prepared.dev,
+                **{name: prepared.targets[language] for language, name in targets.items()},
+            },
+            all_layers(prepared.specs, prepared.num_layers),
+            prepared.encoder.tokenizer.pad_token_id,
+            prepared.out / STATES,
+            report,
+            budget=state_budget,
+            note=note,
+            centring=prepared.centring,
+        )
         specs = [prepared.specs[number] for number in missing]
-        choices = Choices(files, pairs(prepared.settings, frozen=True), prepared.settings.steps.seed)
-        _try(prepared, choices, specs, data, folder, report)
+        choices = Choices(files, pairs(settings, frozen=True), settings.steps.seed)
+        _try(prepared, choices, specs, data, report)
         jobs = [Job(spec, choices.of(spec).rates) for spec in specs]
-        checkpoint = _checkpoint(prepared, jobs, folder)
-        watch = {name: data[_target(name)] for name in prepared.targets}
+        checkpoint = _checkpoint(prepared, jobs)
+        watch = {language: data[name] for language, name in targets.items()}
         stage = f"Training {len(specs)} heads side by side"
         trained = _train(prepared, jobs, data, checkpoint, stage, report, watch)
         for number, head in zip(missing, trained, strict=True):
-            save_tensors(_weights(folder, files.key(head.spec)), head.state_dict, {"head": head.spec.name})
+            save_tensors(_weights(prepared, files.key(head.spec)), head.state_dict, {"head": head.spec.name})
             files.write(number, SweepRow.of(head, choices.of(head.spec)))
         for path in (checkpoint, before(checkpoint)):
             path.unlink(missing_ok=True)
@@ -87,59 +100,22 @@ def trained_head(prepared: Prepared, row: SweepRow) -> TrainedHead:
     if row.spec not in prepared.specs:
         raise RunError(f"{row.spec.name} with seed {row.spec.seed} is not of the sweep in {prepared.out}.")
     key = RowFiles(prepared.out / TRAININGS, prepared).key(row.spec)
-    weights = _read_weights(prepared.out, key)
+    weights = _read_weights(prepared, key)
     if weights is None:
-        raise RunError(f"{_weights(prepared.out, key)} is missing or was damaged; start the sweep again.")
+        raise RunError(f"{_weights(prepared, key)} is missing or was damaged; start the sweep again.")
     epoch = Epoch(row.epoch, row.dev_score, weights, loss=row.loss)
     return TrainedHead(row.spec, _rate(prepared, row.rates.rates), row.dev, watched=row.languages, epochs=[epoch])
 
 
-def _check(prepared: Prepared) -> None:
-    settings = prepared.settings
-    if settings.head.pooling != "first" or settings.head.classifier != "linear":
-        raise ConfigError(
-            "A sweep of a frozen encoder reads words at their first piece and has a linear classifier; "
-            "leave --pooling and --classifier out, or name another --tuning."
-        )
-
-
-def _states(
-    prepared: Prepared, folder: Path, budget: int, note: Callable[[str], None], report: Progress
-) -> dict[str, OnStates]:
-    """The data `train`, `dev` and `target-LANGUAGE` with their states."""
-    targets = {_target(language): examples for language, examples in prepared.targets.items()}
-    return with_states(
-        prepared.encoder.model,
-        {"train": prepared.train, "dev": prepared.dev, **targets},
-        all_layers(prepared.specs, prepared.num_layers),
-        prepared.encoder.tokenizer.pad_token_id,
-        folder,
-        report,
-        budget=budget,
-        note=note,
-        centring=prepared.centring,
-    )
-
-
-def _target(language: str) -> str:
-    """The name of the data of a language to score, beside `train` and `dev`."""
-    return f"target-{language}"
-
-
 def _try(
-    prepared: Prepared,
-    choices: Choices,
-    specs: Sequence[HeadSpec],
-    data: Mapping[str, OnStates],
-    folder: Path,
-    report: Progress,
+    prepared: Prepared, choices: Choices, specs: Sequence[HeadSpec], data: Mapping[str, OnStates], report: Progress
 ) -> None:
     """Try the rates of some heads, where that has not been done; no target language is scored."""
     jobs = [job for job in choices.jobs(specs) if choices.read(job) is None]
     if not jobs:
         return
     stage = f"Trying {len(choices.pairs)} learning rates for {len({job.spec for job in jobs})} heads"
-    heads = _train(prepared, jobs, data, _checkpoint(prepared, jobs, folder), stage, report)
+    heads = _train(prepared, jobs, data, _checkpoint(prepared, jobs), stage, report)
     for job, head in zip(jobs, heads, strict=True):
         choices.write(job, Attempt.of(head, job.rates))
 
@@ -173,13 +149,13 @@ def _rate(prepared: Prepared, pair: Pair) -> Rate:
     return Rate(pair.head, prepared.settings.steps.weight_decay)
 
 
-def _weights(folder: Path, key: str) -> Path:
-    return folder / TRAININGS / f"weights-{key}.safetensors"
+def _weights(prepared: Prepared, key: str) -> Path:
+    return prepared.out / TRAININGS / f"weights-{key}.safetensors"
 
 
-def _read_weights(folder: Path, key: str) -> dict[str, Tensor] | None:
+def _read_weights(prepared: Prepared, key: str) -> dict[str, Tensor] | None:
     """The weights of a head; None where they are not there, or were damaged, with a warning."""
-    path = _weights(folder, key)
+    path = _weights(prepared, key)
     try:
         return read_tensors(path)[0]
     except FileNotFoundError:
@@ -190,13 +166,13 @@ def _read_weights(folder: Path, key: str) -> dict[str, Tensor] | None:
         return None
 
 
-def _checkpoint(prepared: Prepared, jobs: Sequence[Job], folder: Path) -> Path:
+def _checkpoint(prepared: Prepared, jobs: Sequence[Job]) -> Path:
     """The file of the epochs that are done, by all that they depend on; files of other trainings are deleted."""
     specs = [[job.spec.record(), job.rates] for job in jobs]
     identity = [prepared.encoder.describe(), prepared.data, prepared.settings.as_dict(), prepared.task.labels, specs]
     identity += [prepared.centring.means.digest] if prepared.centring else []
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()[:16]
-    path = folder / TRAININGS / f"epoch-{digest}.safetensors"
+    path = prepared.out / TRAININGS / f"epoch-{digest}.safetensors"
     remove_drafts_of(path)
     for other in path.parent.glob("epoch-*.safetensors"):
         if other not in (path, before(path)) and _EPOCH.fullmatch(other.name) and not other.is_symlink():

@@ -165,7 +165,7 @@ def run_sweep(
             note(each)
     began = time.monotonic()
     if method.on_states:
-        rows = frozen_sweep(prepared, folder, state_budget=state_budget, note=note, progress=progress)
+        rows = frozen_sweep(prepared, state_budget=state_budget, note=note, report=report)
     else:
         rows = finetuned_sweep(prepared, folder / "trainings", at_once=at_once, note=note, progress=progress)
     result = SweepResult(

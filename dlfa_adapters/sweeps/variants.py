@@ -119,11 +119,7 @@ def make_variants(
 
 
 def with_seeds(specs: "Iterable[HeadSpec]", seeds: int) -> "list[HeadSpec]":
-    """Each head from several seeds, one after the other, beginning with its own.
-
-    Raises:
-        ConfigError: If there shall be none.
-    """
+    """Each head from several seeds, one after the other, beginning with its own."""
     check_seeds(seeds)
     return [replace(spec, seed=spec.seed + i) for spec in specs for i in range(seeds)]
 
@@ -166,11 +162,7 @@ def _made(base: "HeadSpec", num_layers: int, extra: Extra, at: int) -> "Iterator
 
 
 def check_seeds(seeds: int) -> None:
-    """Refuse a number of seeds that is none.
-
-    Raises:
-        ConfigError: If it is below 1.
-    """
+    """Refuse, with a `ConfigError`, a number of seeds below 1."""
     if seeds < 1:
         raise ConfigError(f"expected at least one seed, got {seeds}; type --seeds 3.")
 

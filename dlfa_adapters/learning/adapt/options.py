@@ -88,11 +88,7 @@ def split_options(options: Mapping[str, Any]) -> tuple[AdaptOptions, dict[str, A
 
 
 def check_learns(learns: str) -> None:
-    """Refuse what cannot learn by masked language modelling and be an encoder afterwards.
-
-    Raises:
-        ConfigError: Naming what can.
-    """
+    """Refuse, with a `ConfigError`, what cannot learn by masked language modelling and be an encoder afterwards."""
     if learns != ADAPTER and (learns.partition(":")[0] not in ("full", "freeze", "lora")):
         raise ConfigError(f"learns must be full, freeze:N, lora, lora:RANK or {ADAPTER}; got {learns!r}.")
     if learns != ADAPTER:

@@ -40,13 +40,3 @@ def training_left(out: str | Path) -> dict[str, Any] | None:
         if then is not None and not (run.is_file() and run.stat().st_mtime_ns >= path.stat().st_mtime_ns):
             return dict(then)
     return None
-
-
-def check_resume_adaptation(out: Path) -> None:
-    """Refuse to go on where no adaptation was begun.
-
-    Raises:
-        RunError: If there is neither one that did not end, nor what it would have written.
-    """
-    if not any((out / record).is_file() for record in (ADAPTED, LANGUAGE_RECORD)):
-        read_plan(out)

@@ -109,11 +109,7 @@ def _plain(value: Any) -> Any:
 
 
 def _done(place: Path, then: Mapping[str, Any]) -> Adapted:
-    """The adaptation that has ended, if it was for this training.
-
-    Raises:
-        RunError: If there is none, or it was for another one.
-    """
+    """The adaptation that has ended; a `RunError` where there is none, or it was for another training."""
     adapted, wanted = resume_adaptation(place), json.loads(json.dumps(then))
     before = adapted.record.get("then", {})
     if changed := [name for name in {**wanted, **before} if wanted.get(name) != before.get(name)]:

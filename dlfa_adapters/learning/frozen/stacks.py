@@ -1,7 +1,7 @@
 """Heads of one architecture as one: their weights share tensors with a leading axis of heads."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -24,15 +24,13 @@ _HELD = 12  # float32 values of the width a token and head that are saved, about
 
 
 class HeadStack(ABC):
-    """Some heads, trained side by side.
+    """Some heads, trained side by side: what they are, and where each (`members`) stands among all of a training."""
 
-    Attributes:
-        specs: What they are.
-        members: Where each stands among all heads of a training.
-    """
-
-    specs: list[HeadSpec]
-    members: list[int]
+    def __init__(
+        self, specs: Sequence[HeadSpec], members: Sequence[int], parameters: Iterable[Tensor], buffers: Iterable[Tensor]
+    ) -> None:
+        self.specs, self.members = list(specs), list(members)
+        self._parameters, self._buffers = list(parameters), list(buffers)
 
     @abstractmethod
     def __call__(self, batch: Batch, *, training: bool) -> Any:
@@ -48,13 +46,13 @@ class HeadStack(ABC):
         losses = cross_entropy(logits, right.expand(len(logits), -1), ignore_index=IGNORED, reduction="none")
         return losses.sum(1), (right != IGNORED).sum()
 
-    @abstractmethod
     def parameters(self) -> list[Tensor]:
         """What the optimiser changes."""
+        return self._parameters
 
-    @abstractmethod
     def buffers(self) -> list[Tensor]:
         """What changes besides."""
+        return self._buffers
 
     @abstractmethod
     def finite(self) -> list[bool]:
@@ -84,13 +82,13 @@ class StackedHeads(HeadStack):
     ) -> None:
         if len({spec.head.architecture for spec in specs}) != 1:
             raise ValueError(f"Heads that are stacked must have one architecture, got {[s.name for s in specs]}.")
-        self.specs, self.members = list(specs), list(members)
         head = specs[0].head
         fuse = FUSIONS[head.fusion].stacked(head.fusion_options)
         if fuse is None:
             raise ValueError(f"The fusion {head.fusion!r} has no stacked form with {head.fusion_options}.")
         self._fuse = partial(fuse, head.fusion_options)
         parameters, buffers = stack_module_state(list(heads))
+        super().__init__(specs, members, parameters.values(), buffers.values())
         self.weights = Weights(parameters, buffers, training=False)
         places = torch.tensor([[layers.index(k) for k in spec.head.states(num_layers)] for spec in specs]).T
         shared = [(column == column[0]).all() for column in places]
@@ -103,14 +101,6 @@ class StackedHeads(HeadStack):
         states = [batch.states.index_select(0, places) for places in self._places]
         fused = self._fuse(weights.inside("fusion"), states, batch)
         return linear(weights.inside("classifier"), _at(fused, batch.positions))
-
-    def parameters(self) -> list[Tensor]:
-        """See `HeadStack`."""
-        return list(self.weights.parameters.values())
-
-    def buffers(self) -> list[Tensor]:
-        """See `HeadStack`."""
-        return list(self.weights.buffers.values())
 
     def finite(self) -> list[bool]:
         """See `HeadStack`."""
@@ -136,7 +126,8 @@ class EachAlone(HeadStack):
     def __init__(
         self, spec: HeadSpec, member: int, head: FusionClassifier | FusionHead, num_layers: int, layers: Sequence[int]
     ) -> None:
-        self.specs, self.members, self.head = [spec], [member], head
+        super().__init__([spec], [member], head.parameters(), head.buffers())
+        self.head = head
         self._places = [layers.index(k) for k in spec.head.states(num_layers)]
 
     def __call__(self, batch: Batch, *, training: bool) -> Any:
@@ -158,14 +149,6 @@ class EachAlone(HeadStack):
             return super().losses(logits, batch, gold)
         total, count = self.head.losses(logits, batch.inputs)
         return total[None], count
-
-    def parameters(self) -> list[Tensor]:
-        """See `HeadStack`."""
-        return list(self.head.parameters())
-
-    def buffers(self) -> list[Tensor]:
-        """See `HeadStack`."""
-        return list(self.head.buffers())
 
     def finite(self) -> list[bool]:
         """See `HeadStack`."""

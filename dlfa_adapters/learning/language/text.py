@@ -140,11 +140,7 @@ def mask_paragraphs(
 
 
 def check_masks(tokenizer: Any) -> None:
-    """Refuse a tokenizer that is slow, or has no mask token.
-
-    Raises:
-        ConfigError: If it is one.
-    """
+    """Refuse, with a `ConfigError`, a tokenizer that is slow, or has no mask token."""
     check_fast(tokenizer)
     if tokenizer.mask_token_id is None:
         raise ConfigError(

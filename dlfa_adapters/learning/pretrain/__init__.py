@@ -71,7 +71,7 @@ class Shape:
 
 
 def check_pretraining(text: Mapping[str, str | Path], out: Path, sentences: int | None) -> None:
-    """Refuse files of each language, a folder or a number of sentences that cannot be, before anything is loaded.
+    """Refuse text, a folder or a number of sentences that cannot be trained on, before anything is loaded.
 
     Raises:
         ConfigError: If the folder is there, or cannot be made, or the number of sentences is too small.

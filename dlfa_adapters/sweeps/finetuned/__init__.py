@@ -3,7 +3,6 @@
 import logging
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from dlfa_adapters.learning.ensemble.training import TrainedMember
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.rate_choice import Attempt, RateChoice, pairs
 from dlfa_adapters.sweeps.finetuned.ranks import Ranks, how_many_at_once, own_device
-from dlfa_adapters.sweeps.finetuned.work import Stage, Work
+from dlfa_adapters.sweeps.finetuned.work import How, Stage, Work
 from dlfa_adapters.sweeps.prepare import Prepared
 from dlfa_adapters.sweeps.trainings import Choices, Job, RowFiles, SweepRow
 
@@ -61,7 +60,7 @@ def finetuned_sweep(
         torch.cuda.set_device(device)
     files = RowFiles(folder, prepared)
     choices = Choices(files, pairs(settings, frozen=False), settings.steps.seed)
-    how = _How(prepared, folder, device, at_once, note, progress or (lambda stage, done, total: None))
+    how = How(prepared, folder, device, at_once, note, progress or (lambda stage, done, total: None))
     attempts = choices.jobs(prepared.specs)
     if attempts:
         _share(how, _Attempts(attempts, choices, files))
@@ -80,18 +79,6 @@ def finetuned_sweep(
 def _in_words(spec: HeadSpec, since: str | None) -> str:
     """A run that has no row."""
     return f"{spec.name} (seed {spec.seed}{f': {since}' if since else ''})"
-
-
-@dataclass(frozen=True)
-class _How:
-    """How to train; see `finetuned_sweep`."""
-
-    prepared: Prepared
-    folder: Path
-    device: torch.device
-    at_once: int | None
-    note: Callable[[str], None]
-    progress: Progress
 
 
 class _Attempts(Stage):
@@ -142,7 +129,7 @@ class _Rows(Stage):
         """A run that diverges has no row."""
 
 
-def _share(how: _How, stage: Stage) -> dict[int, str]:
+def _share(how: How, stage: Stage) -> dict[int, str]:
     """Do what is missing of a stage, together with the other processes.
 
     Returns:
@@ -161,7 +148,7 @@ def _share(how: _How, stage: Stage) -> dict[int, str]:
     order = f"one after another: {why_not}" if why_not else f"{max(map(len, ensembles), default=0)} at once"
     what = f"{todo} runs" if stage.name == _Rows.name else f"{stage.name}: {todo} runs"
     how.note(f"{what}, {order}" + (f"; {there} are there already." if there else "."))
-    work = Work(how.prepared, stage, how.folder, how.device, how.progress, -(-todo // ranks.size))
+    work = Work(how, stage, -(-todo // ranks.size))
     while (number := ranks.take()) < len(ensembles):
         if why_not:
             work.singly(ensembles[number][0])

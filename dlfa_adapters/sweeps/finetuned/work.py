@@ -4,6 +4,7 @@ import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from dlfa_adapters.learning import Plan, train
 from dlfa_adapters.learning.arguments import steps_of_epoch
 from dlfa_adapters.learning.ensemble import start_ensemble
 from dlfa_adapters.learning.ensemble.data import DeviceBatch, DeviceRows, Questions, in_precision
-from dlfa_adapters.learning.ensemble.training import Rates, TrainedMember, train_ensemble
+from dlfa_adapters.learning.ensemble.training import TrainedMember, train_ensemble
 from dlfa_adapters.learning.frozen.head import Epoch, Rate
 from dlfa_adapters.learning.safeguards import NotFiniteError
 from dlfa_adapters.runs.lifecycle import remove_training
@@ -57,34 +58,35 @@ class Stage(ABC):
         """Write down that nothing came of one, if that is of use."""
 
 
-class Work:
-    """What a process trains.
+@dataclass(frozen=True)
+class How:
+    """How to train; see `finetuned_sweep`. Runs that are trained by themselves are in the folder while they are."""
 
-    Args:
-        prepared: The sweep.
-        stage: What to train.
-        folder: Where runs are that are trained by themselves, while they are.
-        device: Where to train.
-        progress: Called after each step; a step of M models counts M.
-        runs: About how many runs this process trains.
+    prepared: Prepared
+    folder: Path
+    device: torch.device
+    at_once: int | None
+    note: Callable[[str], None]
+    progress: Progress
+
+
+class Work:
+    """What a process trains of a stage: about so many runs.
 
     Attributes:
         bad: By number, since when loss or gradient of a run were no finite numbers.
     """
 
-    def __init__(
-        self, prepared: Prepared, stage: Stage, folder: Path, device: torch.device, progress: Progress, runs: int
-    ) -> None:
-        self.prepared, self.stage, self.folder = prepared, stage, folder
-        self.device, self.progress = device, progress
+    def __init__(self, how: How, stage: Stage, runs: int) -> None:
+        self.how, self.prepared, self.stage = how, how.prepared, stage
         self.bad: dict[int, str] = {}
-        self._total = runs * Rates.of(prepared.settings, prepared.train.epoch_rows).steps
+        self._total = runs * self.prepared.settings.steps.total(self.prepared.train.epoch_rows)
         self._dev: Questions | None = None
         self._targets: dict[str, Questions] = {}
 
     def singly(self, number: int) -> None:
         """Train one run through `train`."""
-        folder, job = self.folder / f"run-{number:03}", self.stage.job(number)
+        folder, job = self.how.folder / f"run-{number:03}", self.stage.job(number)
         try:
             member = train_singly(self.prepared, job, folder, self._steps(1))
         except NotFiniteError as error:
@@ -114,7 +116,7 @@ class Work:
                 self.stage.keep(number, member)
 
     def _train(self, jobs: Sequence[Job]) -> list[TrainedMember]:
-        prepared, device, rows = self.prepared, self.device, self.prepared.train.rows
+        prepared, device, rows = self.prepared, self.how.device, self.prepared.train.rows
         specs, seed = [job.spec for job in jobs], jobs[0].spec.seed
         padding = prepared.encoder.tokenizer.pad_token_id or 0
         if self._dev is None:
@@ -140,7 +142,7 @@ class Work:
         self.stage.diverged(number)
 
     def _steps(self, models: int) -> Callable[[int], None]:
-        return lambda number: self.progress(self.stage.name, models, self._total)
+        return lambda number: self.how.progress(self.stage.name, models, self._total)
 
 
 def train_singly(prepared: Prepared, job: Job, folder: Path, on_step: Callable[[int], None]) -> TrainedMember:
