@@ -41,7 +41,8 @@ def write_beside(file: Path, tokenizer: Any, about: Mapping[str, Any]) -> None:
     package = file.parent / PACKAGE
     package.mkdir(exist_ok=True)
     for name, source in sources().items():
-        (package / f"{name}.py").write_text(_standalone(source.read_text("utf-8")), "utf-8")
+        standalone = re.sub(r"\bdlfa_adapters(\.\w+)*(?=\.\w+ import)", PACKAGE, source.read_text("utf-8"))
+        (package / f"{name}.py").write_text(standalone, "utf-8")
 
 
 def tokenizer_json(tokenizer: Any) -> str:
@@ -63,11 +64,6 @@ def check_neighbours(file: Path, tokenizer: Any) -> None:
     there = file.parent / "tokenizer.json"
     if there.exists() and there.read_text("utf-8") != tokenizer_json(tokenizer):
         raise ConfigError(f"{file.parent} has another model's tokenizer.json; give this model a folder of its own.")
-
-
-def _standalone(source: str) -> str:
-    """The source of a module of ours as one of the package that is written."""
-    return re.sub(r"\bdlfa_adapters(\.\w+)*(?=\.\w+ import)", PACKAGE, source)
 
 
 def check_extra() -> None:

@@ -94,8 +94,9 @@ def _watching(model: nn.Module) -> Iterator[list[str]]:
     def hook(name: str) -> Any:
         def look(module: nn.Module, args: Any, output: Any) -> None:
             tensors = output if isinstance(output, tuple | list) else [output]
+            numbers = [t for t in tensors if isinstance(t, Tensor) and t.is_floating_point()]
             # a mask adds the lowest number there is, or -inf, on purpose: only NaN and +inf are signs of trouble
-            if any(isinstance(t, Tensor) and t.is_floating_point() and _is_bad(t) for t in tensors):
+            if any(bool((torch.isnan(t) | torch.isposinf(t)).any()) for t in numbers):
                 not_finite.append(name)
 
         return look
@@ -106,10 +107,6 @@ def _watching(model: nn.Module) -> Iterator[list[str]]:
     finally:
         for handle in handles:
             handle.remove()
-
-
-def _is_bad(tensor: Tensor) -> bool:
-    return bool(torch.isnan(tensor).any() or torch.isposinf(tensor).any())
 
 
 logger = logging.getLogger(__name__)

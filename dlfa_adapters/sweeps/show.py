@@ -10,7 +10,6 @@ import numpy as np
 from dlfa_adapters.ground.files import write_whole
 from dlfa_adapters.ground.plots import check_matplotlib
 from dlfa_adapters.learning.finish import language_names
-from dlfa_adapters.learning.rate_choice import Attempt
 from dlfa_adapters.scores.intervals import LEVEL, Difference
 from dlfa_adapters.scores.show import INTERVAL, NO_VALUE, TextTable, ends, percent, to_markdown, with_ends
 from dlfa_adapters.sweeps.table import SweepTable, TableLine
@@ -80,9 +79,10 @@ def sweep_notes(result: SweepResult, table: SweepTable) -> list[str]:
     ]
     tried = next((line.rates.tried for line in table.lines if line.rates.tried), ())
     if tried:
+        rates = dict.fromkeys(str(attempt.rates) for attempt in tried)
         edges = [line.name for line in table.lines if line.rates.edges]
         notes.append(
-            f"rate: the head's, the best on dev of {_listed(tried)}, which each head's first seed was trained at"
+            f"rate: the head's, the best on dev of {', '.join(rates)}, which each head's first seed was trained at"
             + (f"; {EDGE}: at an end of these, so that another may be better ({', '.join(edges)})" if edges else "")
         )
     if result.control in table.compared:
@@ -101,10 +101,6 @@ def _several(table: SweepTable) -> Iterator[str]:
             f"the intervals of differences hold for all {heads} at once (max-T): with one for each head alone, "
             f"{100 * LEVEL:.0f} % sure, one head of twenty seems to differ where none does"
         )
-
-
-def _listed(tried: Sequence[Attempt]) -> str:
-    return ", ".join(dict.fromkeys(str(attempt.rates) for attempt in tried))
 
 
 def _rates(line: TableLine) -> str:
@@ -170,7 +166,8 @@ def _by_layer(figure: Any, result: SweepResult, table: SweepTable) -> None:
     base = table.line(BASELINE).means[group.name]
     axes.axhline(_points(base.value), color="black", lw=1, ls="--", label="last layer")
     axes.axhspan(_points(base.low), _points(base.high), color="black", alpha=0.08, lw=0)
-    axes.set(xlabel="layer k", ylabel=f"{table.title}, mean over {_groups_title(table)}")
+    languages = f"{len(group.languages)} {'target ' if group.name == 'targets' else ''}languages"
+    axes.set(xlabel="layer k", ylabel=f"{table.title}, mean over {languages}")
     axes.set_xticks(range(result.num_layers + 1))
     axes.set_title(f"{result.task.name}, {result.tuning}: bands are 95 % bootstrap intervals", fontsize=9)
     axes.legend(fontsize=8)
@@ -194,11 +191,6 @@ def _by_language(figure: Any, result: SweepResult, table: SweepTable) -> None:
     axes.set_yticks(range(len(languages)), languages, fontsize=7)
     axes.set_title(f"{result.task.name}: {table.title}, the best of each language in bold", fontsize=8)
     figure.colorbar(image)
-
-
-def _groups_title(table: SweepTable) -> str:
-    group = table.group
-    return f"{len(group.languages)} {'target ' if group.name == 'targets' else ''}languages"
 
 
 def _points(value: float | None) -> float:

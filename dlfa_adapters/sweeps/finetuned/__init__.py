@@ -13,7 +13,6 @@ from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.ensemble.encoder import why_not_stackable
 from dlfa_adapters.learning.ensemble.training import TrainedMember
-from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.rate_choice import Attempt, RateChoice, pairs
 from dlfa_adapters.sweeps.finetuned.ranks import Ranks, how_many_at_once, own_device
 from dlfa_adapters.sweeps.finetuned.work import How, Stage, Work
@@ -68,17 +67,13 @@ def finetuned_sweep(
             choices.take_best()
     diverged = _share(how, _Rows(choices, files))
     if missing := files.missing():
-        named = [_in_words(files.specs[number], diverged.get(number)) for number in missing]
+        specs = {files.specs[number]: diverged.get(number) for number in missing}
+        named = [f"{spec.name} (seed {spec.seed}{f': {since}' if since else ''})" for spec, since in specs.items()]
         raise RunError(
             f"Loss or gradient is no longer a finite number in {', '.join(named)}; the other "
             "runs are kept. Type a smaller --lr or --head-lr, or --precision fp32."
         )
     return [row for number in range(len(prepared.specs)) if (row := files.read(number)) is not None]
-
-
-def _in_words(spec: HeadSpec, since: str | None) -> str:
-    """A run that has no row."""
-    return f"{spec.name} (seed {spec.seed}{f': {since}' if since else ''})"
 
 
 class _Attempts(Stage):
