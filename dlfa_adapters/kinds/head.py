@@ -99,13 +99,7 @@ class KindOfHead(KindOfData):
             raise ConfigError(str(error)) from error
 
     def make_head(self, head_type: str, width: int, num_labels: int, options: Any) -> "OwnHead":
-        """A head of `own_heads`.
-
-        Args:
-            head_type: Which.
-            width: Of the states that it reads.
-            num_labels: Number of labels.
-            options: From `own_options`.
+        """A head of `own_heads` on states of a width, with options of `own_options`.
 
         Raises:
             ConfigError: If an option has a value that cannot work.

@@ -28,10 +28,6 @@ def centre(run: Run, predictor: "Predictor") -> None:
 def check_centred(run: Run, languages: Iterable[str | None]) -> None:
     """Refuse languages that a run cannot read, before it is loaded; a run that was not centred reads all.
 
-    Args:
-        run: The run.
-        languages: Those of the text; None: one that is not known.
-
     Raises:
         ConfigError: If one is not known, or has no mean.
     """

@@ -10,11 +10,7 @@ from dlfa_adapters.tasks import Task
 
 
 def items_by_language(loaded: Loaded, limit: int | None = None) -> tuple[list[Items], int]:
-    """The items of each language, in the order of the data.
-
-    Args:
-        loaded: Data.
-        limit: Take only so many from the start of each language.
+    """The items of each language, in the order of the data; with a limit only so many from the start of each.
 
     Returns:
         The items, and how many sentences without words were left out.

@@ -121,14 +121,7 @@ def _is_header(row: Sequence[str]) -> bool:
 
 
 def resolve_column(path: str | Path, column: Column, name: str, header: Sequence[str], width: int = 0) -> int:
-    """The place of a column, from 0, by its place or its name in a header row.
-
-    Args:
-        path: The file, for the error text.
-        column: What was given.
-        name: The option it was given for.
-        header: The cells of the header row, () where there is none.
-        width: Number of columns; default: as many as the header has.
+    """The place of a column, from 0, by its place or its name in a header row; `name` is the option that it is for.
 
     Raises:
         DataError: There is no such column.

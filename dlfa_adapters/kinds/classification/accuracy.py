@@ -51,12 +51,7 @@ class ClassificationAccuracy(Metric):
     def _compute(
         self, predictions: Sequence[str], references: Sequence[str], *, labels: Sequence[str | int] | None = None
     ) -> dict[str, Any]:
-        """Scores predicted labels.
-
-        Args:
-            predictions: Predicted label of each item.
-            references: Gold label of each item.
-            labels: The labels that the model has; others in gold count as missed and are named.
+        """Scores labels; gold ones that are none of `labels`, which the model has, count as missed and are named.
 
         Returns:
             `accuracy` and `macro_f1` (None without items), `support` (items), `per_label`, `unknown_gold_labels`.

@@ -65,12 +65,7 @@ class AttachmentScore(Metric):
         super().add_batch(predictions=predicted, references=gold, **kwargs)
 
     def _compute(self, predictions: Trees, references: Trees, *, labels: Sequence[str] | None = None) -> dict[str, Any]:
-        """Scores predicted trees.
-
-        Args:
-            predictions: The predicted arcs of each sentence; their parts of speech do not matter.
-            references: The gold arcs of each sentence.
-            labels: The relations that the model has; others in gold count as missed and are named.
+        """Scores trees; gold relations that are none of `labels`, which the model has, count as missed and are named.
 
         Returns:
             `las`, `uas`, `las_nopunct`, `uas_nopunct` (None without words), with subtypes `las_subtypes`; `support` and

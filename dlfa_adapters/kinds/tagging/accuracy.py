@@ -38,12 +38,7 @@ class TokenAccuracy(Metric):
     citation_text = "Zeman et al. 2018, CoNLL 2018 shared task: multilingual parsing (UPOS on gold words)"
 
     def _compute(self, predictions: Tags, references: Tags, *, labels: Sequence[str] | None = None) -> dict[str, Any]:
-        """Scores predicted tags.
-
-        Args:
-            predictions: Predicted tags of each sentence.
-            references: Gold tags of each sentence.
-            labels: The labels that the model has; others in gold count as missed and are named.
+        """Scores tags; gold ones that are none of `labels`, which the model has, count as missed and are named.
 
         Returns:
             `accuracy` and `macro_f1` (None without words), `support` (words), `per_tag`, `unknown_gold_labels`.

@@ -46,13 +46,7 @@ class SpanF1(Metric):
     def _compute(
         self, predictions: Tags, references: Tags, *, labels: Sequence[str] | None = None, scheme: Scheme = "IOB2"
     ) -> dict[str, Any]:
-        """Scores predicted tags.
-
-        Args:
-            predictions: Predicted tags of each sentence.
-            references: Gold tags of each sentence.
-            labels: The labels that the model has; others in gold count as missed and are named.
-            scheme: In which scheme both are; IOB1 is converted before counting.
+        """Scores tags of a scheme; gold ones that are none of the labels of the model, count as missed and are named.
 
         Returns:
             `span_f1_lenient`, `span_f1_strict` (None where there is no span at all), `support` (gold spans, lenient),
@@ -147,9 +141,6 @@ class SpanScorer(Scorer):
 
         A span starts at B-, and at an I- that follows nothing of its type in the sentence; it ends before the next word
         that does not go on with it.
-
-        Args:
-            ids: Tag ids, (heads, words).
 
         Returns:
             Three tensors (heads, words).
