@@ -5,7 +5,7 @@ characters are never used, because SentencePiece normalises the text and its off
 such words one by one, so each distinct word is encoded once.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -149,19 +149,6 @@ def align_words(
         for word, ids in zip(row, pieces, strict=True):
             aligned[word] = _word_pieces(tuple(ids), markers, unk)
     return aligned
-
-
-def count_words(occurrences: Mapping[str, int], aligned: Mapping[str, WordPieces]) -> AlignmentCounts:
-    """How many words of every kind there are, from how often each occurs, and its pieces of `align_words`.
-
-    Returns:
-        The counts; `n_giant` and `n_windows`, which depend on the windows, are 0.
-    """
-    return AlignmentCounts(
-        words_total=sum(occurrences.values()),
-        n_vanished=sum(times for word, times in occurrences.items() if aligned[word].vanished),
-        n_unk_only=sum(times for word, times in occurrences.items() if aligned[word].unk_only),
-    )
 
 
 def _word_pieces(ids: tuple[int, ...], markers: frozenset[int], unk: int) -> WordPieces:

@@ -1,7 +1,7 @@
 """What the aligner asks of a tokenizer: special tokens, marks of a word's beginning, whether words need a blank."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -90,18 +90,12 @@ def marker_ids(backend: Any) -> frozenset[int]:
 
     For WordPiece there is none: there "▁" is a character like any other.
     """
-    ids = set()
+    ids, parts = set(), (backend.pre_tokenizer, backend.normalizer)
     for mark, sign in (("▁", "▁"), ("Ġ", '"ByteLevel"')):
         token_id = backend.token_to_id(mark)
-        if token_id is not None and any(sign in _states(part) for part in _parts_that_mark(backend)):
+        if token_id is not None and any(sign in _states(part) for part in parts):
             ids.add(token_id)
     return frozenset(ids)
-
-
-def _parts_that_mark(backend: Any) -> Iterator[Any]:
-    """One after the other: a normaliser can hold tables, of which the JSON takes milliseconds."""
-    yield backend.pre_tokenizer
-    yield backend.normalizer
 
 
 def needs_blank(backend: Any) -> bool:
@@ -120,5 +114,5 @@ def needs_blank(backend: Any) -> bool:
 
 
 def _states(component: Any) -> str:
-    """The JSON of one component of the tokenizer; "" where there is none."""
+    """The JSON of one component of the tokenizer, which takes milliseconds of a normaliser with tables; "" for none."""
     return "" if component is None else bytes(component.__getstate__()).decode("utf-8")

@@ -72,51 +72,43 @@ def _item(value: Any, index: int, notes: Notes, tags: str) -> Sentence | Example
     if isinstance(value, Sequence) and not isinstance(value, str):
         parts = list(value)
         if len(parts) == 2 and _is_words(parts[0]) and _is_words(parts[1]):
-            return _sentence(parts[0], parts[1], str(index), None, index, notes)
+            return replace(_sentence(parts[0], parts[1], f"{notes.path}: item {index}"), id=str(index))
         if len(parts) in (2, 3) and all(isinstance(part, str) for part in parts):
             return Example(parts[0], parts[1] if len(parts) == 3 else None, parts[-1], str(index))
     raise DataError(f"{notes.path}: expected item {index} to be {_FORMS}, but got {value!r:.80}")
 
 
 def _from_mapping(row: Mapping[str, Any], index: int, notes: Notes, tags: str) -> Sentence | Example:
-    values = fields_of(row)
-    own_id, language = "id" in values, values.get("language")
-    id_ = str(values.get("id", index))
+    values, place = fields_of(row), f"{notes.path}: item {index}"
+    own: dict[str, Any] = {"id": str(values.get("id", index)), "own_id": "id" in values}
+    own["language"] = values.get("language")
     named = words_key(row)
     if named is not None and ("heads" in row or "head" in row):
-        tree = _tree(row[named], row, row.get(tags), f"{notes.path}: item {index}")
-        return replace(tree, id=id_, language=language, own_id=own_id)
+        return replace(_tree(row[named], row, row.get(tags), place), **own)
     if named is not None and isinstance(row.get(tags), list | tuple):
-        return _sentence(row[named], row[tags], id_, language, index, notes, own_id)
+        return replace(_sentence(row[named], row[tags], place), **own)
     text, second = titled(values.get("text"), values.get("title")), values.get("text_pair")
     try:
         label = as_label(values.get("label"))
     except BadValue as error:
-        raise DataError(f"{notes.path}: item {index}: {error}") from error
+        raise DataError(f"{place}: {error}") from error
     if named is None and isinstance(text, str) and label is not None and (second is None or isinstance(second, str)):
         flaw = flaw_of(text, second) if second is not None and row.get("placeholder") else None
-        return Example(text, second, label, id_, language=language, flaw=flaw, own_id=own_id)
+        return Example(text, second, label, flaw=flaw, **own)
     raise DataError(f"{notes.path}: expected item {index} to be {_FORMS}, but got the keys {list(row)}")
 
 
-def _sentence(
-    words: Sequence[Any],
-    tags: Sequence[Any],
-    id_: str,
-    language: str | None,
-    index: int,
-    notes: Notes,
-    own_id: bool = False,
-) -> Sentence:
+def _sentence(words: Sequence[Any], tags: Sequence[Any], place: str) -> Sentence:
+    """A sentence without an id."""
     try:
         known = as_words(words)
-        return Sentence(known, as_tags(tags, known), id_, language=language, own_id=own_id)
+        return Sentence(known, as_tags(tags, known), "")
     except BadValue as error:
-        raise DataError(f"{notes.path}: item {index}: {error}") from error
+        raise DataError(f"{place}: {error}") from error
 
 
 def _tree(words: Sequence[Any], row: Mapping[str, Any], tags: Any, place: str) -> Tree:
-    """A tree from a head, a relation and perhaps a tag for each word; heads are numbers, or digits."""
+    """A tree without an id, from a head, a relation and perhaps a tag for each word; heads are numbers, or digits."""
     heads, deprels = row.get("heads", row.get("head")), row.get("deprels", row.get("deprel"))
     for what, values in (("head", heads), ("relation", deprels)):
         if not isinstance(values, list | tuple) or len(values) != len(words):

@@ -79,13 +79,10 @@ class Mixture:
         if name in self.within:
             return [rows[i] for i in self.within[name].stretch(first, count)]
         passes = range(first // len(rows), -(-(first + count) // len(rows)))
-        order = [rows[i] for number in passes for i in self._permutation(source, number, len(rows))]
+        generators = (self._generator(_PASSES, source, number) for number in passes)
+        order = [rows[i] for each in generators for i in torch.randperm(len(rows), generator=each).tolist()]
         skipped = first - passes.start * len(rows)
         return order[skipped : skipped + count]
-
-    def _permutation(self, source: int, number: int, length: int) -> list[int]:
-        order: list[int] = torch.randperm(length, generator=self._generator(_PASSES, source, number)).tolist()
-        return order
 
     def _sources(self, number: int) -> Tensor:
         """The source of each row of an epoch."""

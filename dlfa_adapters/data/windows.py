@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from dlfa_adapters.data.alignment import AlignmentCounts, WordPieces, align_words, check_sentences, count_words
+from dlfa_adapters.data.alignment import AlignmentCounts, WordPieces, align_words, check_sentences
 from dlfa_adapters.data.backend import Specials, check_fast, plain_backend, special_tokens
 from dlfa_adapters.ground.errors import ConfigError
 
@@ -73,7 +73,6 @@ def make_windows(
         )
     occurrences = Counter(chain.from_iterable(sentences))
     aligned = align_words(tokenizer, occurrences, backend)
-    counts = count_words(occurrences, aligned)
     giants = [word for word, pieces in aligned.items() if len(pieces.ids) > room]
     for word in giants:
         aligned[word] = aligned[word].cut(room)
@@ -82,7 +81,14 @@ def make_windows(
         for index, sentence in enumerate(sentences)
         for window in _windows_of(index, [aligned[word] for word in sentence], specials, room, min(context, room // 2))
     ]
-    return windows, counts + AlignmentCounts(n_giant=sum(occurrences[word] for word in giants), n_windows=len(windows))
+    counts = AlignmentCounts(
+        words_total=occurrences.total(),
+        n_vanished=sum(times for word, times in occurrences.items() if aligned[word].vanished),
+        n_unk_only=sum(times for word, times in occurrences.items() if aligned[word].unk_only),
+        n_giant=sum(occurrences[word] for word in giants),
+        n_windows=len(windows),
+    )
+    return windows, counts
 
 
 def _windows_of(index: int, words: list[WordPieces], specials: Specials, room: int, context: int) -> Iterator[Window]:

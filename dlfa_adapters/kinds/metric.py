@@ -151,13 +151,6 @@ def check_lengths(predictions: Sequence[Sequence[object]], references: Sequence[
             )
 
 
-def warn_unknown(unknown: dict[str, int]) -> None:
-    """Names gold labels that the model does not have, in one warning."""
-    if unknown:
-        named = ", ".join(f"{label} ({times} times)" for label, times in unknown.items())
-        logger.warning("Gold has labels that the model does not know; they count as missed: %s.", named)
-
-
 Scores = dict[str, float | int | None]
 
 
@@ -200,12 +193,20 @@ def unknown_labels(gold: Iterable[str], labels: Sequence[str] | None) -> dict[st
     return dict(sorted(Counter(label for label in gold if label not in known).items()))
 
 
+def warn_unknown(gold: Iterable[str], labels: Sequence[str] | None) -> dict[str, int]:
+    """The `unknown_labels`, which one warning names."""
+    unknown = unknown_labels(gold, labels)
+    if unknown:
+        named = ", ".join(f"{label} ({times} times)" for label, times in unknown.items())
+        logger.warning("Gold has labels that the model does not know; they count as missed: %s.", named)
+    return unknown
+
+
 def accuracy_scores(
     predicted: Sequence[str], gold: Sequence[str], labels: Sequence[str] | None, per: str
 ) -> dict[str, Any]:
     """Accuracy and macro-F1 of single labels, with a `table` under the key `per`; unknown gold labels are named."""
-    unknown = unknown_labels(gold, labels)
-    warn_unknown(unknown)
+    unknown = warn_unknown(gold, labels)
     correct = [label for label, right in zip(predicted, gold, strict=True) if label == right]
     rows = table(correct, predicted, gold)
     return {

@@ -133,8 +133,9 @@ def _of_rows(path: Path, lines: Sequence[str], sample: Sequence[str], separator:
         return Found("columns") if tagged else Found("text", "no columns with tags", sure=False)
     rows = [cells for line in sample if len(cells := line.split("\t")) == width]
     textual = _are_texts(rows)
+    columns = "wikiann" if width == 2 and has_prefixes(lines) else "columns"
     if (not textual or has_blank) and _tagged(path, lines):
-        return Found("wikiann" if width == 2 and has_prefixes(lines) else "columns")
+        return Found(columns)
     header = header_fields(rows[0])
     if header is not None:
         return Found(_format_of_header(rows[0], header), "by its header row")
@@ -144,8 +145,7 @@ def _of_rows(path: Path, lines: Sequence[str], sample: Sequence[str], separator:
     if width == 3 and last <= _NLI and last - {"-"}:
         return Found("xnli")
     if has_blank and not textual:
-        is_wikiann = width == 2 and has_prefixes(lines)
-        return Found("wikiann" if is_wikiann else "columns", "by the blank lines between sentences", sure=False)
+        return Found(columns, "by the blank lines between sentences", sure=False)
     return _of_texts(path, lines, rows, width, known)
 
 

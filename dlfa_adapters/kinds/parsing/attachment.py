@@ -16,7 +16,6 @@ from dlfa_adapters.kinds.metric import (
     ratio,
     share,
     table,
-    unknown_labels,
     warn_unknown,
 )
 from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype, same_relation
@@ -76,8 +75,7 @@ class AttachmentScore(Metric):
         predicted = [Arc(int(head), deprel) for arcs in predictions for head, deprel, _ in arcs]
         gold = [Arc(int(head), deprel, upos) for arcs in references for head, deprel, upos in arcs]
         kept = labels is not None and any(":" in label for label in labels)
-        unknown = unknown_labels((arc.deprel if kept else cut_subtype(arc.deprel) for arc in gold), labels)
-        warn_unknown(unknown)
+        unknown = warn_unknown((arc.deprel if kept else cut_subtype(arc.deprel) for arc in gold), labels)
         totals = {score.name: score.counts([predicted], [gold]).sum(axis=0).tolist() for score in self.counted_scores()}
         right = [cut_subtype(b.deprel) for a, b in zip(predicted, gold, strict=True) if same_relation(a, b)]
         relations = ([cut_subtype(arc.deprel) for arc in arcs] for arcs in (predicted, gold))

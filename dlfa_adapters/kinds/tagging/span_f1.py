@@ -20,7 +20,6 @@ from dlfa_adapters.kinds.metric import (
     mean_f1,
     prf,
     table,
-    unknown_labels,
     warn_unknown,
 )
 from dlfa_adapters.kinds.tagging import Scheme, Span, Tags, check_iob, lenient_spans, strict_spans, to_iob2
@@ -56,8 +55,7 @@ class SpanF1(Metric):
         check_lengths(predictions, references)
         check_iob(predictions)
         check_iob(references)
-        unknown = unknown_labels((tag for tags in references for tag in tags), labels)
-        warn_unknown(unknown)
+        unknown = warn_unknown((tag for tags in references for tag in tags), labels)
         predicted = [to_iob2(tags, scheme) for tags in predictions]
         gold = [to_iob2(tags, scheme) for tags in references]
         lenient = _scores(predicted, gold, lenient_spans)
