@@ -1,8 +1,7 @@
 """`dlfa demo`: train on English samples, tag other languages, save the model."""
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -38,7 +37,7 @@ def demo(
     """
     from dlfa_adapters.data.places import check_encoder_name
     from dlfa_adapters.runs import check_run_place
-    from dlfa_cli.screen import loading, progress_bars
+    from dlfa_cli.screen import loading, progress_bars, show_json
 
     check_encoder_name(model)
     check_run_place(out)
@@ -48,21 +47,26 @@ def demo(
     with progress_bars(screen) as progress:
         result = run_demo(model, out=out, seed=seed, progress=progress)
     if as_json:
-        typer.echo(json.dumps(as_dict(result), ensure_ascii=False, indent=1))
+        show_json(as_dict(result))
     else:
         show(result)
 
 
-def as_dict(result: "DemoResult") -> dict[str, object]:
-    """What `--json` prints."""
+def as_dict(result: "DemoResult") -> dict[str, Any]:
+    """What `--json` prints, and the screen has its figures from."""
+    columns = {column: result.heads[column] for column in result.columns}
+    alone = {name: head for name, head in result.heads.items() if name not in columns}
     return {
         "columns": result.columns,
-        "scores": result.scores,
-        "mean": {column: round(result.mean(column), 2) for column in result.columns},
-        "dev": result.dev_scores,
-        "epochs": result.epochs,
-        "rates": result.rates,
-        "alone": {column: {"dev": dev, "mean": mean} for column, (dev, mean) in result.alone.items()},
+        "scores": {language: {column: row[column] for column in columns} for language, row in result.scores.items()},
+        "mean": {column: result.mean(column) for column in columns},
+        "dev": {column: round(head.dev_score, 2) for column, head in columns.items()},
+        "epochs": {column: head.epoch for column, head in columns.items()},
+        "rates": {column: head.rate.learning_rate for column, head in columns.items()},
+        "alone": {
+            name.replace("layer ", "D_"): {"dev": round(head.dev_score, 2), "mean": result.mean(name)}
+            for name, head in alone.items()
+        },
         "picked": result.picked,
         "run": str(result.run.folder),
         "metric": "span F1 (lenient), percent",
@@ -74,58 +78,51 @@ def show(result: "DemoResult") -> None:
     """Print the table, the choice, and the tagged sentences."""
     from dlfa_cli.screen import results_console, typed
 
-    console = results_console()
+    console, figures, picked = results_console(), as_dict(result), result.picked
     console.print(f"\nEncoder: {result.encoder}; frozen", soft_wrap=True)
-    _table(console, result)
-    epochs = result.epochs[result.picked]
-    dev = result.dev_scores[result.picked]
+    _table(console, figures)
+    dev = figures["dev"][picked]
     console.print(
-        f"Picked [bold]{result.picked}[/bold] on English dev (F1 {dev:.1f}, epoch {epochs}). Each column has the "
-        "learning rate and the epoch that were best for it on English dev. The gate is `attention`, the bounded form: "
-        "with this little data the printed one learns more slowly. The sentences are samples: these numbers are no "
-        "results.\n"
+        f"Picked [bold]{picked}[/bold] on English dev (F1 {dev:.1f}, epoch {figures['epochs'][picked]}). Each column "
+        "has the learning rate and the epoch that were best for it on English dev. The gate is `attention`, the "
+        "bounded form: with this little data the printed one learns more slowly. The sentences are samples: these "
+        "numbers are no results.\n"
     )
     for language, words, tags in result.taste:
         console.print(f"  {language}  ", coloured(words, tags), sep="")
-    if result.dev_scores[result.picked] == 0:
+    if dev == 0:
         console.print("\nNo head has learnt anything on this encoder: every F1 on English dev is 0.")
-    folder = result.run.folder
+    folder = typed(result.run.folder)
     console.print(
-        f"\nSaved in {folder}. Go on with it, or with data of your own:\n\n"
-        f'  dlfa predict {typed(folder)} "…"\n'
-        f"  dlfa evaluate {typed(folder)} --data samples:ner\n"
+        f"\nSaved in {result.run.folder}. Go on with it, or with data of your own:\n\n"
+        f'  dlfa predict {folder} "…"\n'
+        f"  dlfa evaluate {folder} --data samples:ner\n"
         "  dlfa train names --train FILE --dev FILE\n",
         soft_wrap=True,
     )
 
 
-def _table(console: "Console", result: "DemoResult") -> None:
+def _table(console: "Console", figures: dict[str, Any]) -> None:
     """Languages by columns; narrow enough for a terminal of 80 characters with 12 layers."""
     from rich import box
     from rich.table import Table
 
-    table = Table(
-        title="Span F1 by language; trained on English only",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=0,
-    )
+    def cells(values: dict[str, float], form: str = ".1f") -> list[str]:
+        return [f"{values[column]:{form}}" if column in values else "" for column in figures["columns"]]
+
+    title = "Span F1 by language; trained on English only"
+    table = Table(title=title, title_style="bold", box=box.SIMPLE_HEAD, padding=0)
     table.add_column("", min_width=4, no_wrap=True)
-    for column in result.columns:
-        picked = column == result.picked
-        table.add_column(
-            f"{column}*" if picked else column, justify="right", style="bold" if picked else "", no_wrap=True
-        )
-    dev = (f"{result.dev_scores[column]:.1f}" for column in result.columns)
-    table.add_row("rate", *(f"{result.rates[column]:g}" for column in result.columns), style="dim")
-    table.add_row("dev", *dev, style="dim", end_section=True)
-    rows = sorted(result.scores.items(), key=lambda item: (item[0] != "en", item[0]))
+    for column in figures["columns"]:
+        mark, style = ("*", "bold") if column == figures["picked"] else ("", "")
+        table.add_column(f"{column}{mark}", justify="right", style=style, no_wrap=True)
+    table.add_row("rate", *cells(figures["rates"], "g"), style="dim")
+    table.add_row("dev", *cells(figures["dev"]), style="dim", end_section=True)
+    rows = list(figures["scores"].items())
     for i, (language, row) in enumerate(rows):
-        cells = (f"{row[column]:.1f}" for column in result.columns)
-        table.add_row(language, *cells, end_section=i in (0, len(rows) - 1))
-    table.add_row("mean", *(f"{result.mean(column):.1f}" for column in result.columns), style="bold")
-    alone = (f"{result.alone[column][1]:.1f}" if column in result.alone else "" for column in result.columns)
-    table.add_row("alone", *alone, style="dim")
+        table.add_row(language, *cells(row), end_section=i in (0, len(rows) - 1))
+    table.add_row("mean", *cells(figures["mean"]), style="bold")
+    table.add_row("alone", *cells({column: of["mean"] for column, of in figures["alone"].items()}), style="dim")
     table.caption = (
         f"last: the baseline. dev: English dev, which picks (*). mean: the {len(rows) - 1} languages but English. "
         "alone: that mean for a linear head on layer k without fusion."

@@ -16,8 +16,10 @@ from tests.docs.blocks import demo_figures
 def test_columns_languages_and_choice(tiny_run):
     assert tiny_run.columns == ["last", "D_1", "D_2", "D_3"]
     assert set(tiny_run.scores) == set(sample_languages("ner"))
-    assert all(set(row) == set(tiny_run.columns) for row in tiny_run.scores.values())
-    assert tiny_run.dev_scores[tiny_run.picked] == max(tiny_run.dev_scores.values())
+    assert set(tiny_run.heads) == {*tiny_run.columns, "layer 1", "layer 2"}
+    assert all(set(row) == set(tiny_run.heads) for row in tiny_run.scores.values())
+    dev = as_dict(tiny_run)["dev"]
+    assert dev[tiny_run.picked] == max(dev[column] for column in tiny_run.columns)
     assert [language for language, _, _ in tiny_run.taste] == list(TASTE)
     assert all(len(words) == len(tags) for _, words, tags in tiny_run.taste)
 
@@ -28,11 +30,12 @@ def test_the_mean_leaves_english_out(tiny_run):
 
 
 def test_every_column_has_a_rate_of_its_own_and_the_layer_alone_beside_it(tiny_run):
-    assert set(tiny_run.rates) == set(tiny_run.columns)
-    assert set(tiny_run.rates.values()) <= set(RATES)
-    assert set(tiny_run.alone) == {"D_1", "D_2"}
+    shown = as_dict(tiny_run)
+    assert set(shown["rates"]) == set(tiny_run.columns)
+    assert set(shown["rates"].values()) <= set(RATES)
+    assert set(shown["alone"]) == {"D_1", "D_2"}
     training = tiny_run.run.config["training"]
-    assert (training["learning_rate"], training["rates_tried"]) == (tiny_run.rates[tiny_run.picked], list(RATES))
+    assert (training["learning_rate"], training["rates_tried"]) == (shown["rates"][tiny_run.picked], list(RATES))
 
 
 def test_the_run_says_what_it_is(tiny_run):
@@ -46,7 +49,7 @@ def test_the_run_says_what_it_is(tiny_run):
 
 def test_the_same_seed_gives_the_same_table(tiny_run, tiny_folder, tmp_path):
     again = run_demo(str(tiny_folder), out=tmp_path / "again", epochs=1)
-    assert (again.scores, again.dev_scores, again.picked) == (tiny_run.scores, tiny_run.dev_scores, tiny_run.picked)
+    assert {**as_dict(again), "run": ""} == {**as_dict(tiny_run), "run": ""}
     weights = "head/" + next(n for n in tiny_run.run.config["files"] if n.endswith(".safetensors")).split("/")[-1]
     assert again.run.config["files"][weights] == tiny_run.run.config["files"][weights]
 
@@ -81,7 +84,9 @@ def test_json_is_as_documented(tiny_run):
     assert data["columns"] == tiny_run.columns
     assert data["scores"]["sw"]["D_1"] == tiny_run.scores["sw"]["D_1"]
     assert data["picked"] == tiny_run.picked
-    assert data["alone"]["D_1"] == dict(zip(("dev", "mean"), tiny_run.alone["D_1"], strict=True))
+    assert all(set(row) == set(tiny_run.columns) for row in data["scores"].values())
+    alone = tiny_run.heads["layer 1"].dev_score, tiny_run.mean("layer 1")
+    assert data["alone"]["D_1"] == pytest.approx(dict(zip(("dev", "mean"), alone, strict=True)), abs=0.01)
     assert data["run"] == str(tiny_run.run.folder)
 
 
