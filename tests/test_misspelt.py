@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from dlfa_adapters.data.check import check_data
 from dlfa_adapters.data.sources import load_source
+from dlfa_adapters.ground.errors import ConfigError
 from dlfa_adapters.learning.dataset import task_for
-from dlfa_adapters.tasks.misspelt import misspelt, one_slip
+from dlfa_adapters.tasks.misspelt import meant, misspelt, one_slip
 from dlfa_adapters.tasks.span_tags import find_span_tags
 
 
@@ -96,6 +97,35 @@ def test_a_typing_error_in_tags_is_named_by_check_and_by_all_that_reads(tmp_path
     assert said in caplog.text
     assert any(said in remark for remark in loaded.remarks())
     assert "B-LCO" in task_for("names", loaded, None).labels  # it is learnt as it stands
+
+
+FEW = "Anna\tB-PER\nmet\tO\n\nin\tO\nLima\tB-LOC\nRome\tB-LCO\n\n"
+
+
+def test_a_label_of_the_task_is_meant_however_rare_it_is(tmp_path, caplog):
+    path = tmp_path / "train-en.tsv"
+    path.write_text(FEW, "utf-8")
+    said = "the label 'B-LCO' (1 word, line 6) looks like 'B-LOC' of the task with a typing error; correct the file if"
+    for source in (path, [(["Anna", "Lima"], ["B-PER", "B-LCO"])]):
+        loaded = load_source(source, "ner", "train")
+        assert any(said.replace("line 6", "line 6" if source == path else "sentence 1") in x for x in loaded.remarks())
+        with pytest.raises(
+            ConfigError, match=r"B-LCO \(1\); correct what is a typing error \(B-LCO for B-LOC\), or type"
+        ):
+            task_for("ner", loaded, None)
+    assert load_source(path, "names", "train").remarks() == []  # whose labels nobody knows
+
+
+def test_what_a_task_has_that_is_meant():
+    known = ["O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC"]
+    given = ["B-LCO", "I-PRE", "B-PER", "O", "B-MISC", "LCO", "I_LCO", "B-LO", "X"]
+    assert meant(given, known) == {"B-LCO": "B-LOC", "I-PRE": "I-PER"}
+    assert meant(["NOUNN", "PRO", "ADVB"], ["NOUN", "PROPN", "PRON", "ADV"]) == {
+        "NOUNN": "NOUN",
+        "PRO": "PRON",
+        "ADVB": "ADV",
+    }
+    assert meant(["abcd"], ["abce", "abcf"]) == meant(["x"], []) == {}
 
 
 def test_a_typing_error_in_labels_of_texts_is_named(tmp_path):

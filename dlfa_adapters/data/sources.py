@@ -105,9 +105,9 @@ def load_source(
     if not isinstance(source, str | Path):
         by_language = items_from(source, _one_language(wanted), notes, known.labels if known else ())
         _check_name(wanted, chain.from_iterable(by_language.values()))
-        by_language = _in_iob2(_wanted(by_language, wanted, notes), notes)
+        by_language = _in_iob2(_wanted(by_language, wanted, notes), known, notes)
     elif str(source).startswith("hub:"):
-        by_language = _in_iob2(load_hub(str(source).removeprefix("hub:"), split, wanted, notes), notes)
+        by_language = _in_iob2(load_hub(str(source).removeprefix("hub:"), split, wanted, notes), known, notes)
     elif str(source).startswith("samples:"):
         by_language = _samples(str(source).removeprefix("samples:"), split, wanted, notes)
     else:
@@ -202,13 +202,13 @@ def _samples(name: str, split: str, languages: list[str] | None, notes: Notes) -
     return out
 
 
-def _in_iob2(by_language: dict[str, list[Any]], notes: Notes) -> dict[str, list[Any]]:
+def _in_iob2(by_language: dict[str, list[Any]], task: Task | None, notes: Notes) -> dict[str, list[Any]]:
     """Entity tags in IOB2, each language from the scheme that it is in; a reader has done so for each file."""
     for language, items in by_language.items():
         read = Read(items, "items", notes.path)
         if all(isinstance(item, Sentence) for item in items):
             finish_tagging(read, None)
-        name_odd_labels(read)
+        name_odd_labels(read, task.labels if task else ())
         notes.problems += [
             Problem(None, problem.level, problem.kind, f"{notes.path}, {language}: {problem.message}")
             for problem in read.problems

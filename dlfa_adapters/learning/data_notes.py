@@ -10,6 +10,7 @@ from dlfa_adapters.kinds import kind_named, kind_of_task
 from dlfa_adapters.learning.dataset import label_counts
 from dlfa_adapters.scores.groups import main_code
 from dlfa_adapters.tasks import Task
+from dlfa_adapters.tasks.misspelt import meant
 
 _SHOWN = 5
 
@@ -37,7 +38,8 @@ def _unknown_labels(train: Loaded, dev: Loaded, task: Task) -> Iterator[str]:
     """Labels of dev that training never sees."""
     in_train, in_dev = label_counts(train, task), label_counts(dev, task)
     if unknown := {label: count for label, count in in_dev.items() if label not in in_train}:
-        named = _some([f"{label} ({count:,})" for label, count in sorted(unknown.items())])
+        like = {label: f", looks like {other}" for label, other in meant(unknown, in_train).items()}
+        named = _some([f"{label} ({count:,}{like.get(label, '')})" for label, count in sorted(unknown.items())])
         yield f"Labels of the dev data that the training data do not have, counted as missed: {named}."
 
 

@@ -18,6 +18,7 @@ from dlfa_adapters.kinds.examples import Examples
 from dlfa_adapters.learning.checks import NO_DEV
 from dlfa_adapters.learning.settings import Settings
 from dlfa_adapters.tasks import Task, get_task, labels_in_order, lookalikes
+from dlfa_adapters.tasks.misspelt import meant
 
 Source = str | Path | Iterable[Any]
 """A place of data, or items."""
@@ -116,7 +117,9 @@ def task_for(name: str, train: Loaded, labels: str | None, instead: str = _LABEL
     unknown = {label: n for label, n in train.unknown_labels.items() if label not in slips}
     if unknown and labels is None:
         most = ", ".join(f"{label} ({n})" for label, n in list(unknown.items())[:5])
-        raise ConfigError(f"{train.source} has labels that the task {name} does not have: {most}; {instead}.")
+        typed = [f"{label} for {like}" for label, like in meant(unknown, known.labels).items()]
+        correct = f"correct what is a typing error ({', '.join(typed[:5])}), or " if typed else ""
+        raise ConfigError(f"{train.source} has labels that the task {name} does not have: {most}; {correct}{instead}.")
     return known
 
 

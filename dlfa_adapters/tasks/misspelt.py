@@ -4,7 +4,7 @@ They are named and stay what they are, since a rare label may well be meant.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from dlfa_adapters.tasks.span_tags import SpanTags, read_tag
 from dlfa_adapters.tasks.task import TASKS
@@ -53,6 +53,27 @@ def misspelt(counts: Mapping[str, int], spans: SpanTags | None = None) -> dict[s
     return meant
 
 
+def meant(labels: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """Labels that a task does not have and that are one typing error away from one that it has, however rare that is.
+
+    Args:
+        labels: Labels of data.
+        known: The labels of the task; the types of tags of spans are compared, each under its own prefix.
+
+    Returns:
+        Label -> the one of the task; without those that are one error away from several.
+    """
+    there = set(known)
+    parts = {label: _parts(label) for label in there}
+    found = {}
+    for label in labels:
+        prefix, name = _parts(label)
+        alike = [other for other, (its, type_) in parts.items() if its == prefix and one_slip(name, type_)]
+        if label not in there and len(alike) == 1:
+            found[label] = alike[0]
+    return found
+
+
 def one_slip(a: str, b: str) -> bool:
     """Whether two names, of three letters and more, differ by one typing error; see `misspelt`."""
     short, long = sorted((a, b), key=len)
@@ -72,6 +93,12 @@ def one_slip(a: str, b: str) -> bool:
 def _without_one(name: str) -> set[str]:
     """A name, and what is left of it without one letter: names that are one slip apart have one of these in common."""
     return {name, *(name[:i] + name[i + 1 :] for i in range(len(name)))}
+
+
+def _parts(label: str) -> tuple[str, str]:
+    """What stands before the type of a tag of a span, and the type; all of any other label."""
+    name = _type_of(label) or label
+    return label.removesuffix(name), name
 
 
 def _type_of(tag: str) -> str:

@@ -60,6 +60,13 @@ def test_one_long_sentence_is_said_from_fifty_words_on(tmp_path):
     assert said.endswith("is one sentence of 51 words; if there are more, put an empty line behind each")
 
 
+def test_a_short_file_with_several_ends_of_sentences_is_one_all_the_same(tmp_path):
+    [said] = told(write(tmp_path / "a.tsv", ROWS, 3))
+    assert said.startswith("the whole file is one sentence of 21 words; if there are more, put an empty line behind")
+    assert told(write(tmp_path / "b.tsv", ROWS, 2)) == []  # such as a sentence with an abbreviation
+    assert told(write(tmp_path / "c.tsv", ROWS, 3, "\n")) == []
+
+
 def test_long_sentences_all_through(tmp_path):
     assert told(write(tmp_path / "a.tsv", ["Rome\tB-LOC", *["x\tO"] * 249], 3, "\n")) == []
     [said] = told(write(tmp_path / "b.tsv", ["Rome\tB-LOC", *["x\tO"] * 250], 3, "\n"))

@@ -109,7 +109,7 @@ def read_file(
             options = {"labels": task.labels, **options}
     read = reader(path, strict=strict, **options)
     read.why = chosen.why
-    name_odd_labels(read)
+    name_odd_labels(read, () if task is None else task.labels)
     if chosen.format in _IN_ROWS:
         name_missing_blank_lines(read)
     return read

@@ -15,7 +15,7 @@ from typing import Any
 from dlfa_adapters.data.readers.base import Example, Notes, Problem, Read, Sentence, shown
 from dlfa_adapters.data.readers.iob import orphans
 from dlfa_adapters.tasks import lookalikes
-from dlfa_adapters.tasks.misspelt import misspelt
+from dlfa_adapters.tasks.misspelt import meant, misspelt
 from dlfa_adapters.tasks.span_tags import find_span_tags, how_it_differs, span_hint
 
 LONG_SENTENCE = 250  # words; more than any encoder of 512 pieces takes in most languages
@@ -124,8 +124,11 @@ _WORD_TESTS: tuple[tuple[str, Callable[[str], object]], ...] = (
 _MOST_NAMED = 10
 
 
-def name_odd_labels(read: Read[Any]) -> None:
-    """Add a warning for each label that looks like a slip, and one where tags without B- and I- hide spans."""
+def name_odd_labels(read: Read[Any], known: Sequence[str] = ()) -> None:
+    """Add a warning for each label that looks like a slip, and one where tags without B- and I- hide spans.
+
+    Labels of the task, where it is `known`, are looked like however rare they are.
+    """
     places: dict[str, list[int]] = {}
     tagging = False
     for index, item in enumerate(read.items, 1):
@@ -140,12 +143,15 @@ def name_odd_labels(read: Read[Any]) -> None:
     if spans is not None:
         slips |= spans.slips
     typed = misspelt(counts, spans) if spans is not None or not tagging else {}
-    slips = {**typed, **slips}
+    of_task = meant(counts, known)
+    slips = {**typed, **of_task, **slips}
     for label, like in list(slips.items())[:_MOST_NAMED]:
         lines = places[label]
         if spans is not None and label in spans.slips:
             means = " is no tag of a span" if like is None else f" looks like {shown(like)} ({_differs(label, like)})"
             means += "; it stays as it is, is not learnt and counts as an error"
+        elif like is not None and of_task.get(label) == like:
+            means = f" looks like {shown(like)} of the task with a typing error; correct the file if it is one"
         elif like is not None and label in typed:
             often = f"{counts[like]:,} {unit}s" if like in counts else "of a frequent type"
             means = f" looks like {shown(like)} ({often}) with a typing error; correct the file if it is one"
@@ -160,6 +166,7 @@ def name_odd_labels(read: Read[Any]) -> None:
 
 
 _LONG_FOR_ONE = 50  # words of a sentence that is the only one of its file
+_ENDS, _SEVERAL = frozenset(".?!。।؟"), 2  # so many ends of sentences before the last word say the same
 
 
 def name_missing_blank_lines(read: Read[Any]) -> None:
@@ -171,7 +178,8 @@ def name_missing_blank_lines(read: Read[Any]) -> None:
     words = [word for item in read.items for word in item.words]
     mean = len(words) / max(1, len(read.items))
     if mean <= (_LONG_FOR_ONE if len(read.items) == 1 else LONG_SENTENCE):
-        return
+        if len(read.items) > 1 or sum(word in _ENDS for word in words[:-1]) < _SEVERAL:
+            return
     what = f"is one sentence of {len(words):,} words" if len(read.items) == 1 else f"has sentences of {mean:.0f} words"
     how = ""
     if "." in words and read.format in ("columns", "words"):
