@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import glob
 import hashlib
 import json
 import os
@@ -120,15 +121,11 @@ def left_drafts(path: Path) -> list[Path]:
     """
     beside = path.absolute().parent
     drafts = []
-    for draft in sorted(beside.glob(f"{_escaped(f'.{path.name}-')}*{SUFFIX}")):
+    for draft in sorted(beside.glob(f"{glob.escape(f'.{path.name}-')}*{SUFFIX}")):
         match = re.fullmatch(rf"(\d+)(-[a-z0-9_]+)?{re.escape(SUFFIX)}", draft.name.removeprefix(f".{path.name}-"))
         if match and not draft.is_symlink() and not _runs(int(match[1])):
             drafts.append(draft)
     return drafts
-
-
-def _escaped(name: str) -> str:
-    return re.sub(r"([*?[])", r"[\1]", name)
 
 
 def _runs(process: int) -> bool:

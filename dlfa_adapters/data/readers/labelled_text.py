@@ -74,9 +74,9 @@ def read_labelled(path: str | Path, *, strict: bool = True) -> Read[Example]:
     notes = Notes(path, strict)
     labels = labels_beside(path)
     if labels is not None:
-        return _two_files(path, read_lines(path, notes), labels, notes)
-    records = read_records(path, notes, _orders, ("text", "label"))
-    return finish_table(to_examples(records), "labelled", path, notes)
+        return _two_files(read_lines(path, notes), labels, notes)
+    records = read_records(notes, _orders, ("text", "label"))
+    return finish_table(to_examples(records), "labelled", notes)
 
 
 def _orders(rows: Sequence[Sequence[str]]) -> dict[int, tuple[str, ...]]:
@@ -84,7 +84,7 @@ def _orders(rows: Sequence[Sequence[str]]) -> dict[int, tuple[str, ...]]:
     return {2: pair, 3: ("text", "text_pair", "label")}
 
 
-def _two_files(path: str | Path, texts: Sequence[str], labels_path: Path, notes: Notes) -> Read[Example]:
+def _two_files(texts: Sequence[str], labels_path: Path, notes: Notes) -> Read[Example]:
     labels = read_lines(labels_path, Notes(labels_path))
     if len(labels) != len(texts):
         message = f"expected one label a text, but {labels_path.name} has {len(labels)} lines for {len(texts)} texts"
@@ -94,7 +94,7 @@ def _two_files(path: str | Path, texts: Sequence[str], labels_path: Path, notes:
         Example(text, None, label, str(index), index + 1)
         for index, (text, label) in enumerate(zip(texts, labels, strict=False))
     ]
-    return finish_table(items, "labelled", path, notes)
+    return finish_table(items, "labelled", notes)
 
 
 _SIB200_ORDERS = {3: ("id", "label", "text")}
@@ -110,8 +110,8 @@ def read_sib200(path: str | Path, *, strict: bool = True) -> Read[Example]:
         DataError: The file cannot be read, lacks a column, or (when strict) has a bad row.
     """
     notes = Notes(path, strict)
-    records = read_records(path, notes, _SIB200_ORDERS, required=("text", "label", "id"))
-    return finish_table(to_examples(records), "sib200", path, notes)
+    records = read_records(notes, _SIB200_ORDERS, ("text", "label", "id"))
+    return finish_table(to_examples(records), "sib200", notes)
 
 
 LABEL_SPELLINGS = {"contradictory": "contradiction"}
@@ -129,7 +129,7 @@ def read_xnli(path: str | Path, *, strict: bool = True) -> Read[Example]:
         DataError: The file cannot be read, lacks a column, or (when strict) has a bad row.
     """
     notes = Notes(path, strict)
-    records = read_records(path, notes, _XNLI_ORDERS, required=("text", "text_pair"))
+    records = read_records(notes, _XNLI_ORDERS, ("text", "text_pair"))
     undo_csv_quotes(records, notes)
     items = []
     for example in to_examples(records):
@@ -138,7 +138,7 @@ def read_xnli(path: str | Path, *, strict: bool = True) -> Read[Example]:
             continue
         example.label = LABEL_SPELLINGS.get(example.label or "", example.label)
         items.append(example)
-    return finish_table(items, "xnli", path, notes)
+    return finish_table(items, "xnli", notes)
 
 
 PLACEHOLDER = "NS"
@@ -167,7 +167,7 @@ def read_pawsx(path: str | Path, *, strict: bool = True) -> Read[Example]:
         DataError: The file cannot be read, lacks a column, or (when strict) has a bad row.
     """
     notes = Notes(path, strict)
-    records = read_records(path, notes, _PAWSX_ORDERS, required=("text", "text_pair"))
+    records = read_records(notes, _PAWSX_ORDERS, ("text", "text_pair"))
     undo_csv_quotes(records, notes)
     items = to_examples(records)
     lines: dict[str, list[int]] = {}
@@ -178,7 +178,7 @@ def read_pawsx(path: str | Path, *, strict: bool = True) -> Read[Example]:
     for flaw, where in lines.items():
         meaning = 'is only "NS"' if flaw == "placeholder" else "is blank"
         notes.warn(where[0], flaw, f"{len(where)} rows have a sentence that {meaning}; training leaves them out")
-    return finish_table(items, "pawsx", path, notes)
+    return finish_table(items, "pawsx", notes)
 
 
 def read_text(path: str | Path, *, strict: bool = True) -> Read[Example]:

@@ -49,7 +49,7 @@ def read_mldoc(path: str | Path, *, strict: bool = True) -> Read[Example]:
         notes.warn(
             None, "bytes", f"{bytes_shown} documents are written as Python shows bytes, b'...', and were read so"
         )
-    return finish_table(items, "mldoc", path, notes)
+    return finish_table(items, "mldoc", notes)
 
 
 def _meant(text: str) -> str | None:

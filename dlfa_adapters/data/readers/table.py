@@ -54,7 +54,7 @@ Orders = Mapping[int, Sequence[str]] | Callable[[Sequence[Sequence[str]]], Mappi
 """Number of columns of a file without a header -> the field of each column; or what tells that from the rows."""
 
 
-def read_records(path: str | Path, notes: Notes, orders: Orders, required: Sequence[str] = ("text",)) -> list[Record]:
+def read_records(notes: Notes, orders: Orders, required: Sequence[str]) -> list[Record]:
     """All rows of a tsv, CSV, JSON or Parquet file, of which every one must have the `required` fields.
 
     Returns:
@@ -63,14 +63,15 @@ def read_records(path: str | Path, notes: Notes, orders: Orders, required: Seque
     Raises:
         DataError: The file cannot be read, lacks a column, or (when strict) has a bad row.
     """
+    path = notes.path
     if is_parquet(path):
         return _named(parquet_rows(path), notes, required)
     lines = read_lines(path, notes)
     if is_json(path, lines):
         return _named(json_rows(lines, notes), notes, required)
     if is_csv(path, lines):
-        return _placed(path, list(csv_cells(path, notes)), notes, orders, required, "commas or semicolons")
-    return _placed(path, list(_tab_cells(lines, notes)), notes, orders, required, "TABs")
+        return _placed(list(csv_cells(path, notes)), notes, orders, required, "commas or semicolons")
+    return _placed(list(_tab_cells(lines, notes)), notes, orders, required, "TABs")
 
 
 def _tab_cells(lines: Sequence[str], notes: Notes) -> Iterator[tuple[int, list[str]]]:
@@ -82,12 +83,7 @@ def _tab_cells(lines: Sequence[str], notes: Notes) -> Iterator[tuple[int, list[s
 
 
 def _placed(
-    path: str | Path,
-    rows: Sequence[tuple[int, list[str]]],
-    notes: Notes,
-    orders: Orders,
-    required: Sequence[str],
-    between: str,
+    rows: Sequence[tuple[int, list[str]]], notes: Notes, orders: Orders, required: Sequence[str], between: str
 ) -> list[Record]:
     """Records from rows of cells, whose header or number says what is where."""
     if not rows:
@@ -97,8 +93,12 @@ def _placed(
     header = columns and cells
     if columns is None:
         known = orders([row for _, row in rows]) if callable(orders) else orders
-        columns = _positions(path, first, cells, known)
-    _require(path, first, columns, required)
+        columns = _positions(notes.path, first, cells, known)
+    if missing := next((field for field in required if field not in columns), None):
+        names = ", ".join(FIELD_NAMES[missing])
+        raise DataError(
+            f"{notes.path}, line {first}: expected a column with one of the names {names}, but there is none"
+        )
     records: list[Record] = []
     for number, cells in rows:
         if cells == header:
@@ -161,7 +161,7 @@ def to_examples(records: Sequence[Record]) -> list[Example]:
     ]
 
 
-def finish_table(items: list[Example], format: str, path: str | Path, notes: Notes) -> Read[Example]:
+def finish_table(items: list[Example], format: str, notes: Notes) -> Read[Example]:
     """The result of a classification reader, with a warning where no item is left."""
     for item in items:
         if item.label is not None and item.label != bare(item.label):
@@ -178,7 +178,7 @@ def finish_table(items: list[Example], format: str, path: str | Path, notes: Not
         notes.warn(items[0].line, "header", message)
     if not items and not any(problem.kind == "empty" for problem in notes.problems):
         notes.warn(None, "empty", "there is no example in the file")
-    return Read(items, format, path, notes.problems, notes.dropped)
+    return Read(items, format, notes.path, notes.problems, notes.dropped)
 
 
 def _positions(
@@ -192,12 +192,3 @@ def _positions(
             f"but got {width}: {shown(chr(9).join(cells))}"
         )
     return {field: column for column, field in enumerate(orders[width])}
-
-
-def _require(path: str | Path, number: int, fields: Mapping[str, object], required: Sequence[str]) -> None:
-    for field in required:
-        if field not in fields:
-            names = ", ".join(FIELD_NAMES[field])
-            raise DataError(
-                f"{path}, line {number}: expected a column with one of the names {names}, but there is none"
-            )

@@ -208,10 +208,19 @@ class Classification(Kind):
         return list(zip(first, [None] * len(first) if second is None else second, strict=True))
 
     def answers(self, predictor: Any, texts: Sequence[str], inputs: Sequence[Any], on_progress: Any) -> list[Any]:
-        """See `classifier.answers`."""
-        from dlfa_adapters.kinds.classification.classifier import answers
+        """The most probable label of each text or pair, and the probability of every label."""
+        from dlfa_adapters.kinds.classification.classifier import columns_of
 
-        return answers(predictor, inputs, on_progress)
+        firsts, seconds = columns_of(inputs)
+        scores = predictor.probabilities(firsts, seconds, on_progress=on_progress)
+        rows = []
+        for i, (best, probabilities) in enumerate(zip(scores.argmax(-1).tolist(), scores.tolist(), strict=True)):
+            label = predictor.labels[best]
+            by_label = dict(zip(predictor.labels, (round(p, 6) for p in probabilities), strict=True))
+            pair = {} if seconds is None else {"text_pair": seconds[i]}
+            said = {"label": label, "probability": by_label[label], "probabilities": by_label}
+            rows.append({"text": firsts[i], **pair, **said})
+        return rows
 
     def printed(self, answer: Any) -> Iterator[tuple[str, str]]:
         """A label and its probability."""

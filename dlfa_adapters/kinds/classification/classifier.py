@@ -1,7 +1,4 @@
-"""Texts and pairs of texts for an encoder, and a label for each from its logits; what is cut off is counted.
-
-And labelled texts on the terminal.
-"""
+"""Texts and pairs of texts for an encoder, and a label for each from its logits; what is cut off is counted."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -163,20 +160,3 @@ def columns_of(inputs: Sequence[tuple[str, str | None]]) -> tuple[list[str], lis
     """The first or only texts, and the second ones; None where no text has one."""
     first, second = [text for text, _ in inputs], [pair for _, pair in inputs]
     return first, None if all(pair is None for pair in second) else [pair or "" for pair in second]
-
-
-def answers(
-    classifier: Classifier, inputs: Sequence[tuple[str, str | None]], on_progress: Callable[[int], None]
-) -> list[dict[str, Any]]:
-    """The most probable label of each text or pair, and the probability of every label."""
-    texts, text_pairs = columns_of(inputs)
-    scores = classifier.probabilities(texts, text_pairs, on_progress=on_progress)
-    rows = []
-    for i, (best, probabilities) in enumerate(zip(scores.argmax(-1).tolist(), scores.tolist(), strict=True)):
-        label = classifier.labels[best]
-        by_label = dict(zip(classifier.labels, (round(p, 6) for p in probabilities), strict=True))
-        pair = {} if text_pairs is None else {"text_pair": text_pairs[i]}
-        rows.append(
-            {"text": texts[i], **pair, "label": label, "probability": by_label[label], "probabilities": by_label}
-        )
-    return rows

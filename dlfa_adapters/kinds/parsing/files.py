@@ -1,4 +1,4 @@
-"""Trees in files and on pages: CoNLL-U in and out, running text as trees, and what a page shows of them."""
+"""Trees in files: CoNLL-U in and out, running text as trees."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,10 +13,8 @@ from dlfa_adapters.data.readers.conllu import (
     write_conllu,
 )
 from dlfa_adapters.data.words import split_words, word_offsets
-from dlfa_adapters.kinds.parsing.drawing import tree_svg
 from dlfa_adapters.kinds.parsing.tree import Arc
 from dlfa_adapters.kinds.parsing.upos import TaggedWords
-from dlfa_adapters.kinds.shown import ShownLine, direction, join_words
 
 _GOLD_HEAD, _GOLD_DEPREL, _READ_UPOS = "GoldHead", "GoldDeprel", "ReadUPOS"
 
@@ -112,8 +110,3 @@ def read_trees(path: Path) -> dict[str, Any]:
         "placeholder": [False] * len(trees),
         "predicted": [list(map(Arc, tree.heads(), tree.deprels())) for tree in trees],
     }
-
-
-def tree_line(words: Sequence[str], gold: Sequence[Arc], predicted: Sequence[Arc], language: str) -> ShownLine:
-    """The tree of a sentence, drawn."""
-    return ShownLine("", [], direction(join_words(words, language)), drawing=tree_svg(words, gold, predicted))

@@ -154,10 +154,12 @@ class Parsing(HeadOfParsing, KindOfWords):
         return 1 < len(input.words) <= MOST_DRAWN
 
     def lines(self, input: Any, gold: Any, predicted: Any, language: str) -> Any:
-        """See `files.tree_line`."""
-        from dlfa_adapters.kinds.parsing.files import tree_line
+        """The tree of a sentence, drawn."""
+        from dlfa_adapters.kinds.parsing.drawing import tree_svg
+        from dlfa_adapters.kinds.shown import ShownLine, direction, join_words
 
-        return [tree_line(input.words, gold, predicted, language)]
+        reading = direction(join_words(input.words, language))
+        return [ShownLine("", [], reading, drawing=tree_svg(input.words, gold, predicted))]
 
     def read_lines(self, texts: Sequence[str], language: str | None, pair: bool | None) -> list[Any]:
         """See `files.trees_from`."""

@@ -55,10 +55,21 @@ class Spans(Tagging):
     def mistakes(
         self, languages: Sequence[Any], pooled: Sequence[Any], details: Mapping[str, Any], labels: Sequence[str]
     ) -> Any:
-        """F1 of each type."""
-        from dlfa_adapters.kinds.tagging.tagger import type_table
+        """F1 of each type, lenient, as the main score counts spans."""
+        from dlfa_adapters.kinds.shown import TypeTable
+        from dlfa_adapters.kinds.tagging.span_f1 import SpanF1
 
-        return type_table(pooled, details)
+        whole = SpanF1().compute(
+            predictions=[tags for language in pooled for tags in language.predicted],
+            references=[tags for language in pooled for tags in language.gold],
+        )
+        found = {language: its["span_f1_lenient"]["lenient"]["per_type"] for language, its in details.items()}
+        types = sorted({name for per_type in found.values() for name in per_type})
+        by_language = {
+            language: [per_type[name]["f1"] if name in per_type else None for name in types]
+            for language, per_type in found.items()
+        }
+        return TypeTable(types, whole["lenient"]["per_type"], by_language)
 
 
 Tags = Sequence[Sequence[str]]

@@ -1,9 +1,9 @@
 """Words as windows for an encoder, and a tag for every word from its logits.
 
-And tagged sentences on a page and on the terminal, with F1 of each type of span.
+And tagged sentences on a page and on the terminal.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, cast
 
 import torch
@@ -13,9 +13,8 @@ from dlfa_adapters.data.batching import IGNORED, Pooling, check_pooling, collect
 from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.data.words import word_offsets
 from dlfa_adapters.kinds.encoded import Encoded, FoundScores, Predictor, Row
-from dlfa_adapters.kinds.shown import MOST_WORDS, Segment, ShownLine, TypeTable, blank_between, direction, join_words
+from dlfa_adapters.kinds.shown import MOST_WORDS, Segment, ShownLine, blank_between, direction, join_words
 from dlfa_adapters.kinds.tagging import Span, lenient_spans
-from dlfa_adapters.kinds.tagging.span_f1 import SpanF1
 
 
 class Words(Encoded):
@@ -134,24 +133,6 @@ def tag_line(words: Sequence[str], gold: Sequence[str], predicted: Sequence[str]
         for word, right, guess in zip(words[:MOST_WORDS], gold, predicted, strict=False)
     ]
     return ShownLine("", segments, direction(join_words(words, language)), max(0, len(words) - MOST_WORDS))
-
-
-def type_table(languages: Sequence[Any], details: Mapping[str, Any]) -> TypeTable:
-    """Spans by type, lenient, as the main score counts them, of the languages that are put together."""
-    result = SpanF1().compute(
-        predictions=[tags for language in languages for tags in language.predicted],
-        references=[tags for language in languages for tags in language.gold],
-    )
-    by_language = {name: its["span_f1_lenient"]["lenient"]["per_type"] for name, its in details.items()}
-    types = sorted({name for per_type in by_language.values() for name in per_type})
-    return TypeTable(
-        types,
-        result["lenient"]["per_type"],
-        {
-            language: [per_type[name]["f1"] if name in per_type else None for name in types]
-            for language, per_type in by_language.items()
-        },
-    )
 
 
 def _span_line(role: str, words: Sequence[str], spans: list[Span], others: list[Span], language: str) -> ShownLine:
