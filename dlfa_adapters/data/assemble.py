@@ -86,13 +86,6 @@ def assemble(
 ) -> Loaded:
     """Check items against the task, leave out what training cannot use, and build the dataset.
 
-    Args:
-        by_language: Language -> sentences, or examples.
-        task: The task, where it is a known one.
-        split: Pairs that are none are left out of `train` only.
-        notes: What the readers noted; added to.
-        warn_unknown: Whether to note labels that the task does not know.
-
     Returns:
         The dataset with its account, which also goes to the log.
 

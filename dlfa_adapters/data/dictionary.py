@@ -98,13 +98,10 @@ class Matcher:
 
 
 class Claims:
-    """Goes through a vocabulary and says which words of a list each of its words stands for.
+    """Goes through a vocabulary and says which words of a list, that of its matcher, each of its words stands for.
 
     It is the one that is spelled alike, or else the first that differs in capitals: vocabularies begin with what is
     frequent.
-
-    Args:
-        matcher: Of the words of the list.
     """
 
     def __init__(self, matcher: Matcher) -> None:

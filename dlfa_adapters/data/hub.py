@@ -21,13 +21,7 @@ _SPLITS: Mapping[str, Sequence[str]] = {"train": ("train",), "dev": ("validation
 
 
 def load_hub(name: str, split: str, languages: Iterable[str] | None, notes: Notes) -> dict[str, list[Any]]:
-    """Sentences or examples of a data set, by language.
-
-    Args:
-        name: A name of `HUB`.
-        split: `train`, `dev` or `test`.
-        languages: Languages (for `universal_dependencies` treebanks like `en_ewt`), as the data set names them.
-        notes: Where what is left out is counted.
+    """Sentences or examples of a data set of `HUB`, by language as it names them (treebanks of Universal Dependencies).
 
     Returns:
         Language -> items.

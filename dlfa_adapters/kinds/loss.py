@@ -116,12 +116,7 @@ class Scorer(ABC):
 
 
 class Accuracy(Scorer):
-    """Share of words with the right tag; a gold tag that is no label is a miss.
-
-    Args:
-        gold: Gold tags of each sentence.
-        labels: Label names by id.
-    """
+    """Share of words with the right tag; a gold tag that is no label is a miss."""
 
     def __init__(self, gold: Sequence[Sequence[str]], labels: Sequence[str]) -> None:
         super().__init__(gold)

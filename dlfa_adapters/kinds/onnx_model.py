@@ -16,12 +16,7 @@ MAX_TOKENS, ENOUGH = 512, 128
 
 
 class FastTokenizer:
-    """What the windows ask of a tokenizer of Transformers, from a `tokenizer.json` alone.
-
-    Args:
-        file: The file.
-        special_ids: Ids of the special tokens that it has, by name.
-    """
+    """What the windows ask of a tokenizer of Transformers: a `tokenizer.json`, and ids of special tokens by name."""
 
     is_fast = True
 

@@ -87,7 +87,11 @@ def load_run(
 
 
 def check_precision(precision: str) -> None:
-    """Refuse another word than those of `PRECISIONS` with a ConfigError."""
+    """Refuse another word than those of `PRECISIONS`.
+
+    Raises:
+        ConfigError: If it is one.
+    """
     if precision not in PRECISIONS:
         raise ConfigError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r}.")
 

@@ -67,14 +67,6 @@ def collate_words(rows: Sequence[WordRow], pad_token_id: int | None) -> dict[str
 class Trees(Encoded):
     """Sentences of words in windows, for a parser; see `data.windows.make_windows` for the arguments.
 
-    Args:
-        tokenizer: A fast tokenizer.
-        inputs: The sentences.
-        labels: Relations by id.
-        max_length: Most pieces in a window, special ones included.
-        context: Pieces that a window shares with the next, at most.
-        pooling: Which pieces speak for a word: `first`, `last` or all (`mean`).
-
     Attributes:
         greedy: Whether the best head of each word is taken, also where these make no tree.
     """

@@ -12,12 +12,7 @@ from dlfa_adapters.tasks import POS
 
 
 class ParserForm(OnnxForm):
-    """The form of parsers. Scores of relations stay inside: they are as many as arcs times relations.
-
-    Args:
-        root: Id of the relation `root`.
-        reads_upos: Whether the parser reads parts of speech.
-    """
+    """The form of parsers. Scores of relations stay inside: they are as many as arcs times relations."""
 
     outputs = ("arcs", "relations")
 
