@@ -13,12 +13,12 @@ from dlfa_adapters.learning.auto_layer import LayerChoice
 from dlfa_adapters.learning.checks import check_training, default_source, known_kind
 from dlfa_adapters.learning.cut import length_asked
 from dlfa_adapters.learning.dataset import PYTHON_OBJECTS, Sources, source_as_text
-from dlfa_adapters.learning.features import train_features
-from dlfa_adapters.learning.finish import Outcome, verdict, write_training_run
+from dlfa_adapters.learning.finish import verdict, write_training_run
 from dlfa_adapters.learning.from_block import choose_states
-from dlfa_adapters.learning.plan import Plan, Ready, prepare
+from dlfa_adapters.learning.on_states import train_on_states
+from dlfa_adapters.learning.plan import Plan, prepare
 from dlfa_adapters.learning.plan_words import announce
-from dlfa_adapters.learning.ranges import at_the_edge, check_rates
+from dlfa_adapters.learning.ranges import check_rates
 from dlfa_adapters.learning.safeguards import check_weights
 from dlfa_adapters.learning.settings import make_settings, resolve
 from dlfa_adapters.learning.steps import train_steps
@@ -129,7 +129,7 @@ def train(
         announce(plan, on_start, logger, notes=logging.WARNING)
         began = time.monotonic()
         if method.on_states:
-            outcome = _features(ready, training.folder / "states", report)
+            outcome = train_on_states(ready, training.folder / "states", report)
         else:
             outcome = train_steps(ready, training, states, report, on_step, on_epoch)
         check_weights(plan.model)
@@ -168,28 +168,3 @@ def resume_training(
         if PYTHON_OBJECTS in each_place(request[name]):
             raise RunError(f"{out} was trained on Python objects; call train(..., resume=True) with the same ones.")
     return train(**request, out=out, resume=True, on_start=on_start, progress=progress)
-
-
-def _features(ready: Ready, folder: Path, report: Progress) -> Outcome:
-    """Train a head on frozen states, from the states and the epoch that an earlier call has left."""
-    plan, data = ready.plan, (ready.train, ready.dev)
-    name, pad = plan.task.name, plan.encoder.tokenizer.pad_token_id
-    aux = ready.several.aux if ready.several else {}
-    model, settings = plan.encoder.model, plan.settings
-    learned = train_features(model, name, pad, *data, settings, folder, report, plan.centring, plan.shorter, aux)
-    trial, head = learned.trial, learned.trial.head
-    if learned.lengths:
-        plan.settings, plan.lengths = settings.changed(epochs=learned.epochs), learned.lengths
-        plan.steps = plan.settings.steps.total(ready.train.epoch_rows)
-    if trial.dev:
-        plan.settings = plan.settings.changed(head_learning_rate=trial.rate.learning_rate)
-        plan.tried = {rate.learning_rate: score for rate, score in zip(trial.rates, trial.dev, strict=True)}
-        if trial.edge:
-            logger.warning(at_the_edge(trial.edge, trial.rate.learning_rate, plan.tried))
-    return Outcome(
-        f"epoch {head.epoch}",
-        head.dev_scores,
-        head.dev_score if trial.dev else None,
-        learned.labels,
-        learned.by_language,
-    )

@@ -286,7 +286,7 @@ def test_ctrl_c_names_the_command_that_goes_on(tmp_path, tiny_folder, items, mon
     def stop(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dlfa_adapters.learning.run._features", stop)
+    monkeypatch.setattr("dlfa_adapters.learning.run.train_on_states", stop)
     out = tmp_path / "a run"
     (tmp_path / "en.tsv").write_text("Anna\tB-PER\n\nmet\tO\n", "utf-8")
     command = ["train", "ner", "--train", str(tmp_path / "en.tsv"), "-m", str(tiny_folder), "-t", "features",
