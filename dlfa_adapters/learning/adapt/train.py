@@ -14,7 +14,6 @@ from dlfa_adapters.ground.errors import RunError
 from dlfa_adapters.heads.decoder import pretrained_decoder, save_decoder
 from dlfa_adapters.heads.language import RECORD as ADAPTER_RECORD
 from dlfa_adapters.heads.language import read_record
-from dlfa_adapters.kinds.encoded import Row
 from dlfa_adapters.learning.adapt.data import mask_domain
 from dlfa_adapters.learning.adapt.options import AdaptOptions, check_adaptation
 from dlfa_adapters.learning.adapt.plan import Adapted, AdaptPlan
@@ -23,15 +22,8 @@ from dlfa_adapters.learning.cut import fit_length, length_asked
 from dlfa_adapters.learning.dataset import Sources, source_as_text
 from dlfa_adapters.learning.finish import masked_training
 from dlfa_adapters.learning.language import as_options, masked_settings
-from dlfa_adapters.learning.language.loop import (
-    DECODER,
-    EncoderTrainer,
-    LanguageTrainer,
-    learn_masked,
-    perplexity,
-    put_decoder,
-)
-from dlfa_adapters.learning.language.text import LEAST, MaskedText
+from dlfa_adapters.learning.language.loop import DECODER, EncoderTrainer, LanguageTrainer, learn_masked, put_decoder
+from dlfa_adapters.learning.language.text import LEAST
 from dlfa_adapters.learning.plan_words import announce
 from dlfa_adapters.runs.lifecycle import Training, request_left
 from dlfa_adapters.tuning import parameter_report
@@ -123,7 +115,9 @@ def adapt_encoder(
 
     with training.alone(request, described["fingerprint"], masked.about):
         announce(plan, on_start, logger, notes=logging.INFO)
-        measured, seconds = _learn(plan, masked, training, report)
+        by_adapters = isinstance(tuning, LanguageTuning) or tuning.is_lora
+        make = LanguageTrainer if by_adapters else EncoderTrainer
+        measured, seconds = learn_masked(make, encoder, settings, masked, masked.held_out, training, report)
         if is_main():
             _write(training, plan, described, measured, seconds, then)
     wait_for_everyone()
@@ -148,21 +142,6 @@ def resume_adaptation(
     if request is None or "source" not in request:
         raise RunError(f"There is no adaptation of {out} to resume; start it without --resume.")
     return adapt_encoder(**request, out=out, resume=True, on_start=on_start, progress=progress)
-
-
-def _learn(
-    plan: AdaptPlan, text: MaskedText[dict[str, list[Row]]], training: Training, report: Progress
-) -> tuple[dict[str, dict[str, float]], float]:
-    """Train; perplexity of each language before and after, and the seconds."""
-    pad = plan.encoder.tokenizer.pad_token_id
-
-    def measure(model: Any, on_progress: Callable[[int], None]) -> dict[str, float]:
-        return {x: perplexity(model, rows, pad, on_progress) for x, rows in text.held_out.items()}
-
-    by_adapters = isinstance(plan.tuning, LanguageTuning) or plan.tuning.is_lora
-    make = LanguageTrainer if by_adapters else EncoderTrainer
-    rows = sum(map(len, text.held_out.values()))
-    return learn_masked(make, plan.encoder, plan.settings, text, training, report, measure, rows)
 
 
 def _write(

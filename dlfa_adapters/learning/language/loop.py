@@ -2,8 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch.utils.data import SequentialSampler
@@ -25,8 +25,6 @@ from dlfa_adapters.tuning.bottleneck import LanguageTuning
 
 DECODER = "masked_lm"
 """Name of the head that finds hidden pieces."""
-
-Measured = TypeVar("Measured")
 
 _MAX_TOKENS = 4096
 """Positions in a batch when perplexity is measured, padding included."""
@@ -84,25 +82,14 @@ def learn_masked(
     encoder: Encoder,
     settings: Settings,
     text: MaskedText[Any],
+    held_out: Mapping[str, Sequence[Row]],
     training: Training,
     report: Progress,
-    measure: Callable[[Any, Callable[[int], None]], Measured],
-    rows: int,
-) -> tuple[dict[str, Measured], float]:
-    """Train, from the last complete checkpoint where there is one; what is measured before and after, and the seconds.
-
-    Args:
-        make: `LanguageTrainer` or `EncoderTrainer`.
-        encoder: The encoder, with the decoder on it.
-        settings: Resolved ones.
-        text: What is learnt from.
-        training: Of which folder.
-        report: Called after each step.
-        measure: Called with the model, in the main process, and with what it calls with rows that were just done.
-        rows: How many of those there are in all.
+) -> tuple[dict[str, dict[str, float]], float]:
+    """Train an encoder with a decoder on it, from the last complete checkpoint where there is one.
 
     Returns:
-        What it measured `before` and `after`; nothing in other processes.
+        The perplexity of what is held out, by its names, `before` and `after`, in the main process; and the seconds.
     """
     model, pad = encoder.model, encoder.tokenizer.pad_token_id
     args = training_arguments(  # which connects the processes
@@ -110,7 +97,7 @@ def learn_masked(
     )
     checkpoint = last_checkpoint(training.folder, training.before is not None)
     done = TrainerState.load_from_json(str(checkpoint / "trainer_state.json")).global_step if checkpoint else 0
-    began, measured = time.monotonic(), dict[str, Measured]()
+    began, measured = time.monotonic(), dict[str, dict[str, float]]()
     trainer = make(
         model,
         args,
@@ -123,8 +110,10 @@ def learn_masked(
 
     def now(when: str) -> None:
         if is_main():
-            stage = f"Perplexity {when}"
-            measured[when] = measure(trainer.bare_model(), lambda n: report(stage, n, rows))
+            bare, stage, total = trainer.bare_model(), f"Perplexity {when}", sum(map(len, held_out.values()))
+            measured[when] = {
+                name: perplexity(bare, rows, pad, lambda n: report(stage, n, total)) for name, rows in held_out.items()
+            }
 
     now("before")
     report("Training", done, settings.steps.max_steps)

@@ -12,7 +12,7 @@ from dlfa_adapters.heads.language import RECORD, read_record
 from dlfa_adapters.learning.cut import fit_length, length_asked
 from dlfa_adapters.learning.finish import masked_training
 from dlfa_adapters.learning.language import LanguagePlan, TrainedLanguage, as_options, language_settings
-from dlfa_adapters.learning.language.loop import DECODER, LanguageTrainer, learn_masked, perplexity, put_decoder
+from dlfa_adapters.learning.language.loop import DECODER, LanguageTrainer, learn_masked, put_decoder
 from dlfa_adapters.learning.language.text import mask_text
 from dlfa_adapters.learning.plan_words import announce
 from dlfa_adapters.runs.lifecycle import Training, request_left
@@ -97,16 +97,10 @@ def train_language(
 
     with training.alone(request, described["fingerprint"], masked.about):
         announce(plan, on_start, logger, notes=logging.INFO)
-        pad, held_out = encoder.tokenizer.pad_token_id, masked.held_out
-
-        def measure(model: Any, on_progress: Callable[[int], None]) -> float:
-            return perplexity(model, held_out, pad, on_progress)
-
-        measured, seconds = learn_masked(
-            LanguageTrainer, encoder, settings, masked, training, report, measure, len(held_out)
-        )
+        held_out = {language: masked.held_out}
+        measured, seconds = learn_masked(LanguageTrainer, encoder, settings, masked, held_out, training, report)
         if is_main():
-            _write(training, plan, described, measured, seconds)
+            _write(training, plan, described, {when: of[language] for when, of in measured.items()}, seconds)
     wait_for_everyone()
     return _read(out)
 
