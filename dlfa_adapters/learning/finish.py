@@ -124,6 +124,8 @@ def write_training_run(training: Training, plan: Plan, encoder: dict[str, Any], 
     trainable, total = trainable_share(plan.report)
     languages = plan.data.get("dev", {}).get("language")
     by_language, macro_f1 = outcome.by_language.get("dev"), outcome.by_language.get(MACRO_F1)
+    aux = read_aux(settings.steps.aux) if settings.steps.aux else ()
+    aux_heads = {name: f"aux/{folder_name(name)}" for name in aux}
     dev = {languages: outcome.dev_score} if isinstance(languages, str) else by_language
     config = run_record(
         task,
@@ -150,6 +152,7 @@ def write_training_run(training: Training, plan: Plan, encoder: dict[str, Any], 
             "parameters": total,
             "seconds": outcome.seconds,
             **machine(),
+            **({"aux_heads": aux_heads} if aux_heads else {}),
         },
         data=plan.data,
         metrics={
@@ -159,11 +162,6 @@ def write_training_run(training: Training, plan: Plan, encoder: dict[str, Any], 
         },
     )
 
-    aux_heads = (
-        {name: f"aux/{folder_name(name)}" for name in read_aux(settings.steps.aux)} if settings.steps.aux else {}
-    )
-    if aux_heads:
-        config["training"]["aux_heads"] = aux_heads
     if plan.centring is not None:
         config["center"] = plan.centring.describe()
 

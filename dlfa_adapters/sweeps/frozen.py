@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,18 +11,16 @@ from torch import Tensor
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.ground.files import remove_drafts_of
-from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
+from dlfa_adapters.ground.tensors import save_tensors
 from dlfa_adapters.learning.features import schedule_of
 from dlfa_adapters.learning.frozen import HeadSpec, OnStates, Rate, TrainedHead, learn_on_states, with_states
 from dlfa_adapters.learning.frozen.head import Epoch
-from dlfa_adapters.learning.frozen.optimizer import before
+from dlfa_adapters.learning.frozen.optimizer import before, read_or_delete
 from dlfa_adapters.learning.frozen.stacks import all_layers
 from dlfa_adapters.learning.rate_choice import Attempt, Pair, pairs
 from dlfa_adapters.sweeps import STATES, TRAININGS
 from dlfa_adapters.sweeps.prepare import Prepared
 from dlfa_adapters.sweeps.trainings import Choices, Job, RowFiles, SweepRow
-
-logger = logging.getLogger(__name__)
 
 _EPOCH = re.compile(r"epoch-[0-9a-f]{16}(\.before)?\.safetensors")
 
@@ -155,15 +152,8 @@ def _weights(prepared: Prepared, key: str) -> Path:
 
 def _read_weights(prepared: Prepared, key: str) -> dict[str, Tensor] | None:
     """The weights of a head; None where they are not there, or were damaged, with a warning."""
-    path = _weights(prepared, key)
-    try:
-        return read_tensors(path)[0]
-    except FileNotFoundError:
-        return None
-    except DamagedError as error:
-        path.unlink()
-        logger.warning("%s It was deleted; the head is trained again.", error)
-        return None
+    saved = read_or_delete(_weights(prepared, key), "the head is trained again")
+    return None if saved is None else saved[0]
 
 
 def _checkpoint(prepared: Prepared, jobs: Sequence[Job]) -> Path:

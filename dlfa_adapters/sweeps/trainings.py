@@ -7,7 +7,6 @@ seed's, and is not trained again.
 
 import hashlib
 import json
-import logging
 import math
 from collections.abc import Iterable, Sequence
 from copy import copy
@@ -20,16 +19,15 @@ import numpy as np
 import torch
 
 from dlfa_adapters.ground.files import write_whole
-from dlfa_adapters.ground.tensors import DamagedError, read_tensors, save_tensors
+from dlfa_adapters.ground.tensors import save_tensors
 from dlfa_adapters.learning.frozen import HeadSpec, TrainedHead
+from dlfa_adapters.learning.frozen.optimizer import read_or_delete
 from dlfa_adapters.learning.rate_choice import UNKNOWN, Attempt, Pair, RateChoice, choose_rates
 from dlfa_adapters.scores.translations import Translations
 from dlfa_adapters.tasks import Task
 
 if TYPE_CHECKING:
     from dlfa_adapters.sweeps.prepare import Prepared
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,17 +150,10 @@ class RowFiles:
 
     def read(self, number: int) -> SweepRow | None:
         """A finished training; None if it is not finished."""
-        path = self.path(number)
-        try:
-            tensors, about = read_tensors(path)
-        except FileNotFoundError:
+        saved = read_or_delete(self.path(number), "that training runs again")
+        if saved is None or saved[1]["identity"] != self._identity(self.specs[number]):
             return None
-        except DamagedError as error:
-            path.unlink(missing_ok=True)  # another process may have been faster
-            logger.warning("%s It was deleted; that training runs again.", error)
-            return None
-        if about["identity"] != self._identity(self.specs[number]):
-            return None
+        tensors, about = saved
         counts = {language: tensors[str(i)].numpy() for i, language in enumerate(about["languages"])}
         scores = {name: about[name] for name in ("epoch", "dev", "loss", "languages")}
         return SweepRow(spec=self.specs[number], counts=counts, rates=RateChoice.from_dict(about["rates"]), **scores)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -80,7 +79,7 @@ class EnsembleOptimizer:
             [rate] * len(ensemble) if isinstance(rate, int | float) else list(rate)
             for rate in (rates.learning_rate, rates.head_learning_rate)
         )
-        self._slices: list[_Slice] = []
+        self._slices: list[tuple[Tensor, int, int, Tensor]] = []  # parts that stand for their parameters
         self._optimizer = torch.optim.AdamW(self._groups(), lr=0.0, fused=True)
         self._schedule = get_linear_schedule_with_warmup(self._optimizer, rates.warmup_steps, rates.steps)
         padding = ensemble.encoder.padding_idx
@@ -131,19 +130,10 @@ class EnsembleOptimizer:
                 part = p
                 if stop - start < len(members):
                     part = p.detach()[start:stop]
-                    self._slices.append(_Slice(p, start, stop, part))
+                    self._slices.append((p, start, stop, part))
                 groups.setdefault((rate, decay), []).append(part)
                 start = stop
         return [{"params": params, "lr": rate, "weight_decay": decay} for (rate, decay), params in groups.items()]
-
-
-class _Slice(NamedTuple):
-    """A part of a stacked parameter, which the optimiser knows in its place."""
-
-    parameter: Tensor
-    start: int
-    stop: int
-    part: Tensor
 
 
 def _decayed(ensemble: Ensemble) -> set[str]:

@@ -101,6 +101,18 @@ def before(path: Path) -> Path:
     return path.with_suffix(f".before{path.suffix}")
 
 
+def read_or_delete(path: Path, then: str) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+    """What `save_tensors` wrote into a file, if it is there; a damaged one is deleted, with a warning."""
+    try:
+        return read_tensors(path)
+    except FileNotFoundError:
+        return None
+    except DamagedError as error:
+        path.unlink(missing_ok=True)  # another process may have been faster
+        logger.warning("%s It was deleted; %s.", error, then)
+        return None
+
+
 class Checkpoint:
     """Where a training stands, after its last epoch and the one before, which is used where the last file is damaged.
 
@@ -179,17 +191,11 @@ class Checkpoint:
         return int(about["epoch"])
 
     def _read(self, path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        try:
-            saved = read_tensors(path)
-        except FileNotFoundError:
-            return None
-        except DamagedError as error:
-            path.unlink()
-            there = path == self.path and before(path).is_file()
-            then = "the epoch before it counts" if there else "the training begins with its first epoch"
-            logger.warning("%s It was deleted; %s.", error, then)
-            return None
-        return saved if saved[1]["identity"] == self.identity else None
+        there = path == self.path and before(path).is_file()
+        saved = read_or_delete(
+            path, "the epoch before it counts" if there else "the training begins with its first epoch"
+        )
+        return saved if saved is not None and saved[1]["identity"] == self.identity else None
 
     def _load_optimizer(self, tensors: dict[str, Tensor]) -> None:
         state: dict[int, dict[str, Any]] = {}

@@ -93,9 +93,8 @@ def train_heads(
     rates = [Rate(learning_rate, weight_decay)] * len(specs) if rates is None else rates
     trained = [TrainedHead(spec, rate) for spec, rate in zip(specs, rates, strict=True)]
     lengths = train.states.lengths()
-    by_rate = sorted(
-        range(len(specs)), key=rates.__getitem__
-    )  # neighbours of one rate take one kernel of the optimiser
+    # neighbours of one rate take one kernel of the optimiser
+    by_rate = sorted(range(len(specs)), key=rates.__getitem__)
     stacks = make_stacks(heads, num_layers, layers, batch_size * max(lengths, default=1), by_rate)
     optimizer = HeadsOptimizer(stacks, rates)
     saved = None

@@ -120,7 +120,7 @@ def _at(fused: Tensor, positions: Tensor) -> Tensor:
     return fused.index_select(2, positions)
 
 
-class EachAlone(HeadStack):
+class _EachAlone(HeadStack):
     """An ordinary module: a head whose fusion has no stacked form, or a head of a kind's own."""
 
     def __init__(
@@ -131,7 +131,6 @@ class EachAlone(HeadStack):
         self._places = [layers.index(k) for k in spec.head.states(num_layers)]
 
     def __call__(self, batch: Batch, *, training: bool) -> Any:
-        """See `HeadStack`."""
         states, mask, positions = batch.padded()
         head = self.head.train(training)
         if isinstance(head, FusionClassifier):
@@ -144,18 +143,15 @@ class EachAlone(HeadStack):
             return head(states[self._places], mask, batch.inputs)
 
     def losses(self, logits: Any, batch: Batch, gold: Tensor) -> tuple[Tensor, Tensor]:
-        """See `HeadStack`."""
         if isinstance(self.head, FusionClassifier):
             return super().losses(logits, batch, gold)
         total, count = self.head.losses(logits, batch.inputs)
         return total[None], count
 
     def finite(self) -> list[bool]:
-        """See `HeadStack`."""
         return [all(bool(p.isfinite().all()) for p in self.parameters())]
 
     def state_dict(self, head: int) -> dict[str, Tensor]:
-        """See `HeadStack`."""
         return {name: tensor.detach().to("cpu", copy=True) for name, tensor in self.head.state_dict().items()}
 
 
@@ -187,7 +183,7 @@ def _stacks(
     spec, head = heads[members[0]]
     if isinstance(head, FusionHead) or FUSIONS[spec.head.fusion].stacked(spec.head.fusion_options) is None:
         for member in members:
-            yield EachAlone(heads[member][0], member, heads[member][1], num_layers, layers)
+            yield _EachAlone(heads[member][0], member, heads[member][1], num_layers, layers)
         return
     steps = max(1, len(spec.head.layers))
     at_once = max(1, _room(head.classifier.weight.device) // (4 * _HELD * steps * head.classifier.in_features * tokens))
