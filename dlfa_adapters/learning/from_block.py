@@ -133,16 +133,9 @@ def choose(
 ) -> Choice | None:
     """Whether the states of the blocks that do not change are cached.
 
-    By itself it does so if there is more than one epoch, and room.
-
-    Args:
-        model: A model of adapters that a tuning has prepared, where it will be trained.
-        indices: The states that the head fuses.
-        rows: All rows, of training and dev data.
-        count: How many an epoch has.
-        pad_token_id: The tokenizer's.
-        settings: Resolved ones.
-        folder: Where states may go.
+    By itself it does so if there is more than one epoch, and room. The model, prepared by a tuning, is where it will be
+    trained; `indices` are the states that the head fuses, `rows` those of training and dev data, of which an epoch has
+    `count`.
 
     Returns:
         The choice; None where something learns from the first block on.

@@ -1,6 +1,5 @@
 """An ensemble: M models, each an encoder with a head of its own, trained and evaluated as one."""
 
-import copy
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -21,29 +20,10 @@ from dlfa_adapters.tasks import Task
 
 
 class Ensemble:
-    """Stacked encoders and their heads.
+    """Stacked encoders and their heads, as many of these as of those."""
 
-    Args:
-        model: The pretrained model of adapters, which all members start from; it is left as it is.
-        specs: The head of each member.
-        heads: Its first weights.
-        vocabulary: The pieces of the training data, on the device where the ensemble shall be.
-        dropout: Share of the fused state that is dropped before the classifier, in training.
-    """
-
-    def __init__(
-        self,
-        model: Any,
-        specs: Sequence[HeadSpec],
-        heads: Sequence[FusionClassifier],
-        vocabulary: Vocabulary,
-        *,
-        dropout: float,
-    ) -> None:
-        device = vocabulary.ids.device
-        self.num_layers = model.config.num_hidden_layers
-        self.encoder = StackedEncoder(model, len(specs), vocabulary)
-        self.heads = MemberHeads(specs, heads, self.num_layers, dropout=dropout, device=device)
+    def __init__(self, encoder: StackedEncoder, heads: "MemberHeads") -> None:
+        self.encoder, self.heads = encoder, heads
 
     def __len__(self) -> int:
         return len(self.heads.specs)
@@ -83,8 +63,9 @@ class Ensemble:
         Those of the encoder are named as in Transformers, behind `encoder.`; those of the head as in
         `FusionClassifier`. Blocks above the highest state that is fused are left out: they keep what they had.
         """
-        highest = max(self.heads.specs[member].head.states(self.num_layers))
-        above = tuple(f"encoder.layer.{layer}." for layer in range(highest, self.num_layers))
+        num_layers = self.encoder.config.num_hidden_layers
+        highest = max(self.heads.specs[member].head.states(num_layers))
+        above = tuple(f"encoder.layer.{layer}." for layer in range(highest, num_layers))
         own = {name: w for name, w in self.encoder.state_dict(member).items() if not name.startswith(above)}
         weights = {**{f"encoder.{name}": w for name, w in own.items()}, **self.heads.state_dict(member)}
         return {name: weight.cpu() for name, weight in weights.items()}
@@ -109,16 +90,13 @@ class _Group(NamedTuple):
 
 
 class MemberHeads:
-    """One head a member: what it fuses and how, and a module with its first weights; see `Ensemble`."""
+    """One head a member: what it fuses and how, and a module with its first weights.
+
+    In training a share of the fused state is dropped before the classifier.
+    """
 
     def __init__(
-        self,
-        specs: Sequence[HeadSpec],
-        heads: Sequence[FusionClassifier],
-        num_layers: int,
-        *,
-        dropout: float,
-        device: torch.device,
+        self, specs: Sequence[HeadSpec], heads: Sequence[FusionClassifier], num_layers: int, dropout: float
     ) -> None:
         self.specs, self.dropout = list(specs), dropout
         by_kind: dict[tuple[object, ...], list[int]] = {}
@@ -126,19 +104,11 @@ class MemberHeads:
             by_kind.setdefault(spec.head.architecture, []).append(member)
         self.groups = []
         for members in by_kind.values():
-            modules = [copy.deepcopy(heads[member]).to(device) for member in members]
-            parameters, buffers = stack_module_state(modules)
-            self.groups.append(
-                _Group(
-                    members,
-                    [specs[member].head.states(num_layers) for member in members],
-                    modules[0].fusion.to("meta"),
-                    parameters,
-                    buffers,
-                )
-            )
+            parameters, buffers = stack_module_state([heads[member] for member in members])
+            indices = [specs[member].head.states(num_layers) for member in members]
+            self.groups.append(_Group(members, indices, heads[members[0]].fusion.to("meta"), parameters, buffers))
         order = [member for group in self.groups for member in group.members]
-        self._back = torch.tensor(order, device=device).argsort()
+        self._back = torch.tensor(order, device=self.groups[0].parameters["classifier.weight"].device).argsort()
         self.depth = max(index for group in self.groups for indices in group.indices for index in indices)
 
     def __call__(self, states: Sequence[Tensor], mask: Tensor, positions: Tensor, *, training: bool) -> Tensor:
@@ -203,7 +173,8 @@ def start_ensemble(
     paddings = {padding} if words.padding_idx is None else {padding, words.padding_idx}
     vocabulary = Vocabulary(words.weight, pieces, paddings).to(device)
     heads, dropout = zip(*(_first_head(model, spec, task) for spec in specs), strict=True)
-    return Ensemble(model, specs, heads, vocabulary, dropout=dropout[0])
+    members = MemberHeads(specs, [head.to(device) for head in heads], model.config.num_hidden_layers, dropout[0])
+    return Ensemble(StackedEncoder(model, len(specs), vocabulary), members)
 
 
 def _first_head(model: Any, spec: HeadSpec, task: Task) -> tuple[FusionClassifier, float]:
