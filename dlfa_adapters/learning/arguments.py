@@ -80,7 +80,7 @@ def training_arguments(
 def parameter_groups(
     model: Any, decayed: Collection[str], *, weight_decay: float, learning_rate: float, head_learning_rate: float
 ) -> list[dict[str, Any]]:
-    """Trainable parameters for an optimiser; `decayed` are the names of those that decay, not of biases and norms.
+    """Trainable parameters for an optimiser; `decayed` are the names of those that decay: all but biases and norms.
 
     Returns:
         Up to four groups, each with a `name`; empty ones are left out.

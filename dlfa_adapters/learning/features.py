@@ -13,7 +13,7 @@ from dlfa_adapters.learning.settings import Settings
 def schedule_of(settings: Settings, rows: int | None = None) -> Linear | Plateau:
     """How long heads learn, and how their rate falls.
 
-    Of so many rows of training data small ones are scored after every few epochs; where that is None, after each.
+    Heads are scored after each epoch, or, on training data of few `rows`, after every few.
     """
     steps, lstm = settings.steps, settings.head.classifier == "bilstm"
     every = 1 if rows is None else epochs_between(settings, rows, plateau=lstm)
