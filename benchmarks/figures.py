@@ -201,6 +201,27 @@ class Tunings:
                 lines.append([tuning, self.name(tuning, head), rates, *scores])
         return tunings.table(["tuning", "head", "rates", "English dev", "targets", "English test"], lines).splitlines()
 
+    def trial(self, tuning: str, head: str, rate: float) -> float:
+        """The mean over target languages at a rate that was tried with the first seed."""
+        [row] = [
+            row
+            for row in self.all
+            if tunings.group_of(row["cell"])[1:] == (tuning, head)
+            and (row["cell"]["options"]["seed"], row["cell"]["options"]["learning_rate"]) == (0, rate)
+        ]
+        return targets_of(row)
+
+    def rate_steps(self, tuning: str, lower: float, higher: float) -> list[tuple[float, float]]:
+        """What the higher rate brings over the lower with the first seed: on English dev and the targets, one a head."""
+        found: dict[str, dict[float, tuple[float, float]]] = {}
+        for row in self.all:
+            cell = row["cell"]
+            if cell["tuning"] == tuning and cell["options"]["seed"] == 0:
+                rate = cell["options"]["learning_rate"]
+                found.setdefault(cell["head"], {})[rate] = row["dev"], targets_of(row)
+        pairs = [(rates[higher], rates[lower]) for rates in found.values()]
+        return [(high[0] - low[0], high[1] - low[1]) for high, low in pairs]
+
     def costs(self) -> list[str]:
         """A line for each tuning and head: what learns, memory, time."""
         lines = []
@@ -309,7 +330,7 @@ def names() -> dict[str, Any]:
         "ner_tunings": Tunings("ner"),
         "pos_tunings": Tunings("pos"),
         "parse_tunings": Tunings("parse", "parsing.jsonl"),
-        "parse_again": Tunings("parse", "parsing-uas.jsonl"),
+        "parsing": Tunings("parse", "parsing-uas.jsonl"),
         "beside_paper": freezing_tables.BesidePaper(rows),
         "freezing": freezing_tables.Freezing(rows),
         "earlier_ner": Tunings("ner", "tunings-default-rates.jsonl"),

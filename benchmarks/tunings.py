@@ -75,7 +75,14 @@ OTHER_GRIDS: dict[str, list[tuple[float | None, float]]] = {
     "lora": [(1e-3, 3e-3), (2e-3, 3e-3)],
     "bilstm": [(None, 1e-3), (None, 2e-3)],
 }
-"""Those for parsing and for texts."""
+"""Those for texts."""
+
+PARSE_GRIDS: dict[str, list[tuple[float | None, float]]] = {
+    "full": [(5e-5, 1e-3), (1e-4, 1e-3), (2e-4, 1e-3), (4e-4, 1e-3)],
+    "lora": [(1e-3, 3e-3), (2e-3, 3e-3), (4e-3, 3e-3)],
+    "bilstm": [(None, 5e-4), (None, 1e-3), (None, 2e-3), (None, 4e-3)],
+}
+"""Those for parsing."""
 
 FEATURE_RATES = {"parse": (3e-4, 1e-3, 3e-3, 1e-2)}
 """Tried in the training of a head on frozen states where the defaults, which are for linear classifiers, do not fit."""
@@ -167,7 +174,7 @@ def data_of(args: argparse.Namespace) -> dict[str, Path]:
 def grid_of(task: str, tuning: str, head: str) -> list[tuple[float | None, float]]:
     """The rates to try; `freeze:N` has those of `full`."""
     name = "bilstm" if head.endswith("bilstm") else "full" if tuning.startswith("freeze:") else tuning
-    grids = {"ner": NER_GRIDS, "pos": GRIDS}.get(task, OTHER_GRIDS)
+    grids = {"ner": NER_GRIDS, "pos": GRIDS, "parse": PARSE_GRIDS}.get(task, OTHER_GRIDS)
     return grids.get(name, [])
 
 
@@ -279,9 +286,15 @@ def chosen(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for group in groups_of(rows):
         mine = [row for row in rows if group_of(row["cell"]) == group]
         first = [row for row in mine if row["cell"]["options"]["seed"] == mine[0]["cell"]["options"]["seed"]]
-        best = best_of(first)
-        kept += [{**row, "tried": len(first)} for row in mine if row is best or row not in first]
+        best = rates_in(best_of(first)["cell"])
+        kept += [{**row, "tried": len(first)} for row in mine if rates_in(row["cell"]) == best]
     return kept
+
+
+def rates_in(cell: dict[str, Any]) -> tuple[float | None, float | None]:
+    """The rates that a cell names, below the head and of the head."""
+    options = cell["options"]
+    return options.get("learning_rate"), options.get("head_learning_rate")
 
 
 def over_seeds(rows: list[dict[str, Any]]) -> str:
