@@ -41,7 +41,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 
 FIGURE = r"(?P<sign>[+\u2212-]?)(?P<digits>\d[\d,]*(?:\.\d+)?)"
 MARKED = re.compile(FIGURE + r"(?P<between>\s?%?\*{0,2})<!--= (?P<expression>.*?) -->")
-TABLE = re.compile(r"<!-- table: (?P<expression>.*?) -->\n\n?(?P<lines>(?:\|.*\n)+)")
+TABLE = re.compile(r"<!-- table: (?P<expression>.*?) -->\n\n?(?P<lines>(?:\|.*\n)*)")
 SETTINGS = "<!-- settings -->"
 NOT_FIGURES = re.compile(
     r"^```[\s\S]*?^```|<!--(?! settings -->)[\s\S]*?-->|`[^`\n]*`|\]\([^)\n]*\)"
@@ -403,7 +403,7 @@ def write(page: Path) -> None:
 
     def table(found: re.Match[str]) -> str:
         head = found[0][: found.start("lines") - found.start()]
-        return head + "\n".join(eval(found["expression"], known)) + "\n"
+        return head + "\n".join(eval(found["expression"], known)) + "\n" * (1 if found["lines"] else 2)
 
     page.write_text(TABLE.sub(table, MARKED.sub(figure, text)), "utf-8")
 

@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from knowledge_data import AUX, AUX_SIZES, LANGUAGES, SIZES, write_data
-from knowledge_tables import draw, group_of, markdown, seed_of
+from knowledge_tables import SPLIT, draw, group_of, markdown, seed_of
 from measuring import machine, read_rows
 from tunings import best_of
 
@@ -60,16 +60,16 @@ def name_of(cell: dict[str, Any]) -> str:
     return f"{cell['task']}-{cell['system'].strip('+')}-{cell['rate']:g}-{cell['seed']}"
 
 
-def adapt(task: str, args: argparse.Namespace) -> Path:
+def adapt(task: str, args: argparse.Namespace, split_pairs: bool = False) -> Path:
     """The encoder after it has read the training text of a task in all languages."""
     from dlfa_adapters.encoders.adapted import is_adapted
     from dlfa_adapters.learning import adapt_encoder
 
-    out = args.work / f"adapted-{task}"
+    out = args.work / f"adapted-{task}{'-split' * split_pairs}"
     if not is_adapted(out):
         adapt_encoder(
             str(args.work / "data" / task), task=task, model=args.model, languages=list(LANGUAGES), split="train",
-            steps=args.adapt_steps, max_length=args.max_length, out=out,
+            steps=args.adapt_steps, max_length=args.max_length, split_pairs=split_pairs, out=out,
         )  # fmt: skip
     return out
 
@@ -87,13 +87,14 @@ def run_cell(cell: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
     aux = {other: str(args.work / "aux" / f"{other}-en.tsv") for other in AUX[task]} if augmented else None
     beside = sum(AUX_SIZES[other] for other in aux or ())
     data = str(args.work / "data" / task)
+    adapted = system in ("+DA", "+combined", "multi+DA", SPLIT)
     run = train(
         task,
         train_data=data,
         dev_data=data,
         language=",".join(LANGUAGES if many else LANGUAGES[:1]),
         aux=aux,
-        model=str(args.work / f"adapted-{task}") if system in ("+DA", "+combined", "multi+DA") else args.model,
+        model=str(args.work / f"adapted-{task}{'-split' * (system == SPLIT)}") if adapted else args.model,
         tuning="full",
         fusion="last",
         learning_rate=cell["rate"],
@@ -269,7 +270,7 @@ def main() -> None:
     argv = sys.argv[1:]
     if args.cell and "adapt" in args.cell:
         began = time.monotonic()
-        adapt(args.cell["adapt"], args)
+        adapt(args.cell["adapt"], args, args.cell.get("split_pairs", False))
         print(json.dumps({"seconds": round(time.monotonic() - began, 1)}))
     elif args.cell:
         print(json.dumps(run_cell(args.cell, args)))

@@ -10,7 +10,8 @@ import language_tables
 from measuring import table
 from tunings import best_of, spread
 
-ORDER = ("cross", "multi", "+FA", "+DA", "+combined")
+SPLIT = "+DA, pairs split"
+ORDER = ("cross", "multi", "+FA", "+DA", "+combined", SPLIT)
 TASKS = {"pos": "POS", "ner": "NER", "pawsx": "PAWS-X", "sentiment": "sentiment"}
 
 

@@ -55,7 +55,7 @@ PARSE_TUNINGS = (
     "features/last", "features/dlfa@4", "features/dlfa@7", "features/dlfa@10",
     "features/layer@4", "features/layer@7", "features/layer@10",
     "features/last-bilstm", "features/dlfa@4-bilstm", "features/dlfa@7-bilstm", "features/dlfa@10-bilstm",
-    "features/bilstm", "full/last-upos",
+    "features/layer@7-bilstm", "features/bilstm", "full/last-upos",
 )  # fmt: skip
 """Those for parsing, where the best fuse layer is not known: DLFA at three layers, and each of these alone."""
 

@@ -59,6 +59,7 @@ def page(tmp_path):
         ("| a | 1.25 |\n", ["page.md: a table without marker has '| a | 1.25 |'"]),
         ("<!-- table: ['| a |'] -->\n\n| b |\n", ["page.md: the line '| b |' should be '| a |' by ['| a |']"]),
         ("<!-- table: ['| a |'] -->\n\n| a |\n| b |\n", ["page.md: the table of ['| a |'] should have 1 lines"]),
+        ("<!-- table: ['| a |'] -->\n\n- text\n", ["page.md: the table of ['| a |'] should have 1 lines"]),
         ("```\n1.25\n```\n`1.25` PyTorch 2.11, 3 heads\nRates of 1.5 <!-- settings -->\n", []),
         ("| a | 1.25<!--= 1.25 --> |\n", []),
     ],
@@ -72,3 +73,9 @@ def test_writing_puts_the_values_into_the_page(figures, page):
     figures.write(path)
     assert path.read_text("utf-8") == "It is 1.25<!--= 1.25 -->.\n<!-- table: ['| a |', '| b |'] -->\n\n| a |\n| b |\n"
     assert list(figures.wrong(path)) == []
+
+
+def test_writing_fills_a_table_that_is_not_there_yet(figures, page):
+    path = page("<!-- table: ['| a |'] -->\n\n- text\n")
+    figures.write(path)
+    assert path.read_text("utf-8") == "<!-- table: ['| a |'] -->\n\n| a |\n\n- text\n"
