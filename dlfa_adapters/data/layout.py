@@ -3,7 +3,7 @@
 - XTREME's download: `panx/`, `udpos/`, `xnli/`, `pawsx/`, each with `train-en.tsv`, `dev-de.tsv`, `test-sw.tsv`.
 - A folder a language: `de/train.tsv`, `eng_Latn/test.tsv`, `swa/dev.txt`, `english/val_text.txt`, `fr/test_2k.tsv`;
   WikiANN's archives have files without a suffix: `de/train`.
-- Universal Dependencies: `UD_English-EWT/en_ewt-ud-dev.conllu`.
+- Universal Dependencies: `UD_English-EWT/en_ewt-ud-dev.conllu`, and up to 2.0 `UD_English/en-ud-dev.conllu`.
 - MLDoc: `english/english.train.1000`, `german/german.dev`.
 - MARC: `train/dataset_en_train.json`.
 - XNLI as published: `xnli.dev.tsv`, `multinli.train.en.tsv`.
@@ -56,9 +56,9 @@ _LANGUAGE = (
 )
 _SPLIT = "|".join(sorted(_SPLITS, key=len, reverse=True))
 _NAMES = (
+    re.compile(rf"(?P<language>[a-z]{{2,3}})(?:_[a-z0-9]+)?-ud-(?P<split>{_SPLIT})"),
     re.compile(rf"(?P<split>{_SPLIT})[-_.](?P<language>{_LANGUAGE})"),
     re.compile(rf"(?P<language>{_LANGUAGE})[-_.](?P<split>{_SPLIT})"),
-    re.compile(rf"(?P<language>[a-z]{{2,3}})_[a-z0-9]+-ud-(?P<split>{_SPLIT})"),
     re.compile(rf"multinli\.(?P<split>{_SPLIT})\.(?P<language>{_LANGUAGE})"),
     re.compile(rf"dataset_(?P<language>{_LANGUAGE})_(?P<split>{_SPLIT})"),
     re.compile(rf"(?:xnli\.)?(?P<split>{_SPLIT})(?:_text)?"),

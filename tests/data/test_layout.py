@@ -18,6 +18,7 @@ from dlfa_adapters.tasks import get_task
         ("sib200/eng_Latn/test.tsv", ("eng_Latn", "test")),
         ("wikiann/de/train", ("de", "train")),
         ("UD_English-EWT/en_ewt-ud-dev.conllu", ("en", "dev")),
+        ("UD_English/en-ud-dev.conllu", ("en", "dev")),  # as up to UD 2.0
         ("x/qhe_hiencs-ud-train.conllu", ("qhe", "train")),
         ("XNLI-1.0/xnli.test.tsv", ("und", "test")),
         ("multinli/multinli.train.sw.tsv", ("sw", "train")),
