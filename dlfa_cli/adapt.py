@@ -128,19 +128,21 @@ def adapt(
 
         return partial(resume_adaptation, resume) if resume else partial(adapt_encoder, text or {}, **given)
 
-    adapted = run_training(load, lambda plan: (*plan.lines(), *plan.notes))
+    adapted, trained = run_training(load, "adapt")
     if adapted is not None and as_json:
         typer.echo(json.dumps(adapted.record, ensure_ascii=False, indent=1))
     elif adapted is not None:
-        _show_adapted(adapted)
+        _show_adapted(adapted, trained)
 
 
-def _show_adapted(adapted: "Adapted") -> None:
+def _show_adapted(adapted: "Adapted", trained: bool) -> None:
+    from dlfa_cli.screen import saved
+
     measured, record = adapted.record["perplexity"], adapted.record
     how = record["adapter"] if adapted.is_adapter else record["adaptation"]
     untrained = " (before: a decoder that knows frequencies alone)" if how["decoder"] == "new" else ""
     changes = ", ".join(f"{x} {measured['before'][x]:,.1f} to {after:,.1f}" for x, after in measured["after"].items())
     typer.echo(f"Perplexity on {record['text']['held_out']:,} held-out texts{untrained}: {changes}.")
     option = f"--tuning stack:{adapted.folder}" if adapted.is_adapter else f"--model {adapted.folder}"
-    typer.echo(f"Saved in {adapted.folder} after {record['training']['seconds']:.0f} s. Train a task on it:\n")
+    typer.echo(f"{saved(adapted.folder, record['training'], trained)} Train a task on it:\n")
     typer.echo(f"  dlfa train {record['training']['task'] or 'TASK'} {option}")

@@ -8,6 +8,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -202,6 +203,13 @@ def show_json(record: Any) -> None:
     typer.echo(json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False))
 
 
+def saved(folder: Path, training: dict[str, Any], trained: bool) -> str:
+    """Where something is, and whether it was trained now."""
+    if trained:
+        return f"Saved in {folder} after {training['seconds']:.0f} s."
+    return f"{folder} had been trained to its end; nothing was left to do."
+
+
 def show_training(run: "Run", trained: bool = True) -> None:
     """Print the score on dev and what to do next; `trained`: whether it was trained now."""
     from dlfa_adapters.predict.load import takes_pairs
@@ -211,10 +219,7 @@ def show_training(run: "Run", trained: bool = True) -> None:
     for language, score in scores.items():
         if score is not None:
             typer.echo(f"{metrics['name']} on {language} dev: {score:.2f} ({training['best']})")
-    if trained:
-        typer.echo(f"Saved in {run.folder} after {training['seconds']:.0f} s.")
-    else:
-        typer.echo(f"{run.folder} had been trained to its end; nothing was left to do.")
+    typer.echo(saved(run.folder, training, trained))
     if nothing := training.get("found_nothing"):
         typer.echo(nothing)
         return

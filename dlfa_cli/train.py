@@ -1,7 +1,7 @@
 """`dlfa train`: labels in one language in, a run folder out."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -12,7 +12,6 @@ from dlfa_cli.generated import given_options, with_options
 from dlfa_cli.options import Format, Model, TagColumn, WordColumn, sources, was_typed
 
 if TYPE_CHECKING:
-    from dlfa_adapters.learning import AdaptPlan, Plan
     from dlfa_adapters.runs import Run
 
 Trained = TypeVar("Trained")
@@ -91,7 +90,7 @@ def train(
     from dlfa_adapters.learning.adapt.options import check_adapted_training, parse_options
     from dlfa_adapters.learning.adapt.place import run_of, training_left
     from dlfa_adapters.learning.checks import check_resume, check_training
-    from dlfa_cli.screen import show_training, typed
+    from dlfa_cli.screen import show_training
 
     given: dict[str, Any] = {
         "train_data": sources(train_source, "--train"), "dev_data": sources(dev_source, "--dev"),
@@ -111,7 +110,6 @@ def train(
         (check_adapted_training if adapt else check_training)(str(task), **given)
     elif left is None:
         check_resume(resume)
-    begun: list[Path] = []
 
     def load() -> Callable[..., "Run"]:
         from dlfa_adapters.learning import resume_adapted, resume_training, train, train_adapted
@@ -123,15 +121,11 @@ def train(
         )
         return lambda on_start, progress: work(on_adapt=on_start, on_start=on_start, progress=progress)
 
-    def lines(plan: "Plan | AdaptPlan") -> Iterable[str]:
-        begun.append(run_of(plan.out) if adapt or left else plan.out)
-        return *plan.lines(), *plan.notes
-
-    run = run_training(load, lines, lambda: f"type dlfa train --resume {typed(begun[0])} to go on" if begun else "")
+    run, trained = run_training(load, "train", lambda out: run_of(out) if adapt or left else out)
     if run is not None and as_json:
         typer.echo(json.dumps(run.config, ensure_ascii=False, indent=1))
     elif run is not None:
-        show_training(run, trained=bool(begun))
+        show_training(run, trained)
 
 
 def check_nothing_else(context: typer.Context, argument: str) -> None:
@@ -148,19 +142,33 @@ def check_nothing_else(context: typer.Context, argument: str) -> None:
 
 
 def run_training(
-    load: Callable[[], Callable[..., Trained]],
-    lines: Callable[[Any], Iterable[str]],
-    how_to_go_on: Callable[[], str] = lambda: "",
-) -> Trained | None:
-    """Load what `load` gives and train, with `lines` on the plan first; None in all processes but the main one."""
-    from dlfa_cli.screen import loading, print_lines, progress_bars, stopped_with
+    load: Callable[[], Callable[..., Trained]], command: str, place: Callable[[Path], Path] = lambda out: out
+) -> tuple[Trained | None, bool]:
+    """Load what `load` gives and train, with the plan told first.
+
+    Args:
+        load: Gives the training.
+        command: What goes on with it by --resume, named where it is stopped.
+        place: The folder to go on with, by the one of a plan.
+
+    Returns:
+        What was trained, None in all processes but the main one; and whether there was something left to do.
+    """
+    from dlfa_cli.screen import loading, print_lines, progress_bars, stopped_with, typed
 
     with loading() as screen:
         from dlfa_adapters.ground.environment import is_main, leave
 
         work = load()
+    begun: list[Path] = []
+
+    def tell(plan: Any) -> None:
+        begun.append(place(plan.out))
+        print_lines(screen, (*plan.lines(), *plan.notes))
+
     screen.quiet = not is_main()
-    with progress_bars(screen) as progress, stopped_with(how_to_go_on):
-        trained = work(on_start=lambda plan: print_lines(screen, lines(plan)), progress=progress)
+    how_to_go_on = stopped_with(lambda: f"type dlfa {command} --resume {typed(begun[0])} to go on" if begun else "")
+    with progress_bars(screen) as progress, how_to_go_on:
+        trained = work(on_start=tell, progress=progress)
     leave()
-    return trained if is_main() else None
+    return trained if is_main() else None, bool(begun)

@@ -23,7 +23,7 @@ from dlfa_cli.masked import (
     Warmup,
 )
 from dlfa_cli.options import Model
-from dlfa_cli.train import run_training
+from dlfa_cli.train import check_nothing_else, run_training
 
 if TYPE_CHECKING:
     from dlfa_adapters.learning import TrainedLanguage
@@ -32,6 +32,7 @@ _ADAPTER = "Adapter"
 
 
 def train_language(
+    context: typer.Context,
     language: Annotated[str | None, typer.Argument(help="Name of the adapter, such as de or sw.")] = None,
     text: Annotated[
         list[str] | None, typer.Option("--text", help="A UTF-8 file, one paragraph a line; several times for several.")
@@ -90,6 +91,8 @@ def train_language(
     from dlfa_adapters.learning.ranges import parse_numbers
 
     texts = text or []
+    if resume is not None:
+        check_nothing_else(context, "language")
     given: dict[str, Any] = {
         "format": format, "model": model, "out": out, "config": config, "reduction": reduction,
         "leave_out": parse_numbers(",".join(leave_out), "blocks") if leave_out else [], "steps": steps,
@@ -111,17 +114,19 @@ def train_language(
 
         return partial(resume_language, resume) if resume else partial(train_language, str(language), texts, **given)
 
-    trained = run_training(load, lambda plan: (*plan.lines(), *plan.notes))
-    if trained is not None and as_json:
-        typer.echo(json.dumps(trained.record, ensure_ascii=False, indent=1))
-    elif trained is not None:
-        _show_language(trained)
+    adapter, trained = run_training(load, "train-language")
+    if adapter is not None and as_json:
+        typer.echo(json.dumps(adapter.record, ensure_ascii=False, indent=1))
+    elif adapter is not None:
+        _show_language(adapter, trained)
 
 
-def _show_language(trained: "TrainedLanguage") -> None:
-    record, folder = trained.record, trained.folder
+def _show_language(adapter: "TrainedLanguage", trained: bool) -> None:
+    from dlfa_cli.screen import saved
+
+    record, folder = adapter.record, adapter.folder
     before, after = (f"{record['perplexity'][when]:,.1f} {when}" for when in ("before", "after"))
     untrained = " (with a decoder that knows frequencies alone)" if record["adapter"]["decoder"] == "new" else ""
     typer.echo(f"Perplexity on {record['text']['held_out']:,} held-out paragraphs: {before}{untrained}, {after}.")
-    typer.echo(f"Saved in {folder} after {record['training']['seconds']:.0f} s. Train over it, or read with it:\n")
+    typer.echo(f"{saved(folder, record['training'], trained)} Train over it, or read with it:\n")
     typer.echo(f'  dlfa train ner --tuning stack:{folder}\n  dlfa predict RUN --language-adapter {folder} "…"')

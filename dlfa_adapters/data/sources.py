@@ -10,7 +10,7 @@ load_data([(["Anna", "met", "Bob"], ["B-PER", "O", "B-PER"])], task="ner", langu
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -104,7 +104,7 @@ def load_source(
     Reading.taken_from({"format": format, **options}).check([source])
     if not isinstance(source, str | Path):
         by_language = items_from(source, _one_language(wanted), notes, known.labels if known else ())
-        _check_name(wanted, chain.from_iterable(by_language.values()))
+        check_name(None, wanted or [], list(chain.from_iterable(by_language.values())))
         by_language = _in_iob2(_wanted(by_language, wanted, notes), known, notes)
     elif str(source).startswith("hub:"):
         by_language = _in_iob2(load_hub(str(source).removeprefix("hub:"), split, wanted, notes), known, notes)
@@ -142,9 +142,8 @@ def _files(
             yield file.language, read_one(file.path)
         return
     read = read_one(path)
-    if languages is not None and not any(item.language for item in read.items):
-        check_language_of_name(path, languages)
-    _check_name(languages, read.items)
+    if languages is not None:
+        check_name(path, languages, read.items)
     language = describe(path)[0] if languages is None else _one_language(languages)
     if len(languages or ()) > 1 and not any(item.language for item in read.items):
         given = ", ".join(languages or ())
@@ -152,9 +151,16 @@ def _files(
     yield language, read
 
 
-def _check_name(languages: list[str] | None, items: Iterable[Any]) -> None:
-    """Refuse what is no code of a language as the name of the one that items are in which do not tell it."""
-    if languages and not all(item.language for item in items):
+def check_name(path: Path | None, languages: list[str], items: Collection[Any]) -> None:
+    """Refuse a language as that of items which do not tell theirs.
+
+    Raises:
+        ConfigError: If it is no code of a language.
+        DataError: If the name of their file says another one.
+    """
+    if path is not None and not any(item.language for item in items):
+        check_language_of_name(path, languages)
+    if not all(item.language for item in items):
         for language in languages:
             check_language(language)
 

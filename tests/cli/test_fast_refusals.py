@@ -127,6 +127,10 @@ CASES = [  # what is typed, and what is said
     ("train-language sw --text good.tsv --format x", "expected a format among"),
     ("train-language sw --text good.tsv --out taken", "taken exists"),
     ("train-language sw --text good.tsv --out busy", "come into PLACE/busy.training, which is not a folder that"),
+    (
+        "train-language --resume none --steps 5",
+        "--resume goes on with the options of the beginning; leave out --steps.",
+    ),
     ("train-language --resume none", "There is no training of none to resume"),
     ("predict none hello", "There is no run folder none"),
     ("predict taken hello", "taken is not a run folder"),

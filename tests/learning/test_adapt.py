@@ -329,18 +329,37 @@ def test_typed(encoder, data, tmp_path):
     assert done.exit_code == 0, done.output
     assert "Decoder: new, for this encoder has none; tied to its input embeddings" in done.stderr
     assert f"dlfa train ner --model {tmp_path / 'x'}" in done.stdout
+    again = dlfa("adapt", "--resume", tmp_path / "x")
+    assert f"{tmp_path / 'x'} had been trained to its end; nothing was left to do. Train a task on it" in again.stdout
     record = json.loads(dlfa("adapt", "--resume", tmp_path / "x", "--json").stdout)
     assert list(record["text"]["languages"]) == ["de"]
     short = ("--max-steps", 1, "--max-length", 32, "--batch-size", 4, "--tuning", "lora", "-k", 1)
     done = dlfa(
-        "train", "ner", "--train", data, "--model", encoder, "--adapt", f"xx={data / 'panx' / 'train-de.tsv'}",
+        "train", "ner", "--train", data, "--model", encoder, "--adapt", f"de={data / 'panx' / 'train-de.tsv'}",
         "--adapt-option", "steps=2", "--adapt-option", "whole-words=yes",
         "--adapt-option", "max_length=32", "--out", tmp_path / "run", *short,
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     record = json.loads((tmp_path / "run-adapted" / RECORD).read_text("utf-8"))
-    assert (record["training"]["whole_words"], list(record["text"]["languages"])) == (True, ["xx"])
+    assert (record["training"]["whole_words"], list(record["text"]["languages"])) == (True, ["de"])
     assert dlfa("train", "--resume", tmp_path / "run").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "module"),
+    [("adapt DATA", "adapt"), ("train-language de --text DATA", "language")],
+)
+def test_a_training_that_is_stopped_says_how_to_go_on(typed, module, encoder, data, tmp_path, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"dlfa_adapters.learning.{module}.train.learn_masked", stop)
+    text = tmp_path / "text.txt"
+    text.write_text("".join(f"anna met bob {number}\n" for number in range(40)), "utf-8")
+    words = typed.replace("DATA", str(text)).split()
+    done = dlfa(*words, "--model", encoder, "--max-length", 32, "--out", tmp_path / "x")
+    assert done.exit_code == 130
+    assert f"stopped; type dlfa {words[0]} --resume {tmp_path / 'x'} to go on." in done.stderr.replace("\n", " ")
 
 
 @pytest.mark.parametrize(
@@ -351,6 +370,9 @@ def test_typed(encoder, data, tmp_path):
         ("adapt DATA --learns bottleneck", "learns must be full, freeze:N, lora, lora:RANK or adapter; got 'bott"),
         ("adapt DATA --learns lora:x", "takes a rank from 1 up"),
         ("adapt DATA --steps 0", "steps must be"),
+        ("adapt FEW", "few.txt: expected at least 20 different texts in one of the languages, a text a line, got"),
+        ("adapt FEW --languages xx", "'xx' is none of ISO 639"),
+        ("adapt DE --task ner --languages fr", "train-de.tsv: expected a file in fr, but its name says de"),
         ("adapt --resume none", "There is no training of none to resume"),
         ("train ner --adapt DATA --adapt-option stepps=2", "did you mean 'steps'?"),
         ("train ner --adapt DATA --adapt-option steps=x", "steps must be a whole number"),
@@ -359,8 +381,11 @@ def test_typed(encoder, data, tmp_path):
         ("train ner --adapt DATA --tuning full --adapt-option learns=adapter", "leave --tuning out"),
     ],
 )  # fmt: skip
-def test_what_is_refused(typed, said, data, tmp_path, monkeypatch):
+def test_what_is_refused(typed, said, encoder, data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = dlfa(*(data if word == "DATA" else word for word in typed.split()))
+    (tmp_path / "few.txt").write_text("anna met\n", "utf-8")
+    places = {"DATA": data, "FEW": tmp_path / "few.txt", "DE": data / "panx" / "train-de.tsv"}
+    loads = ("--model", encoder) if set(typed.split()) & {"FEW", "DE"} else ()
+    done = dlfa(*(places.get(word, word) for word in typed.split()), *loads)
     assert isinstance(done.exception, DLFAError)
     assert said in str(done.exception)

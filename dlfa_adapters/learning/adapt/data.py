@@ -49,7 +49,10 @@ def mask_domain(
     held = {x: hold_out(of, seed)[0] for x, of in text.texts.items() if len(set(of)) >= LEAST}
     if not held:
         most = max(map(len, map(set, text.texts.values())))
-        raise DataError(f"expected at least {LEAST} different texts in one of the languages, got at most {most}")
+        raise DataError(
+            f"{source}: expected at least {LEAST} different texts in one of the languages, a text a line, got at most "
+            f"{most}; name more text, or another split with --split"
+        )
     out = {each for texts in held.values() for each in texts}
     pairs = sum(isinstance(each, tuple) for of in text.texts.values() for each in of)
 

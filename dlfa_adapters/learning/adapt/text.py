@@ -12,6 +12,7 @@ from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE, describe, find_files
 from dlfa_adapters.data.places import AS_FOUND, SAMPLES, Reading, each_place, sample_files
 from dlfa_adapters.data.readers import Notes, Read, Sentence, read_file
 from dlfa_adapters.data.readers.labelled_text import TEXT_END
+from dlfa_adapters.data.sources import check_name
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.kinds import kind_of_task
 from dlfa_adapters.learning.dataset import Sources
@@ -115,8 +116,10 @@ def _items(
         for file in find_files(Path(place), task.name if task else None, split, languages):
             yield file.language, _read(file.path, task, reading, text, taken)
     else:
-        told = languages[0] if languages and len(languages) == 1 else describe(Path(place))[0]
-        yield told, _read(Path(place), task, reading, text, taken)
+        items = _read(Path(place), task, reading, text, taken)
+        if languages:
+            check_name(Path(place), languages, items)
+        yield languages[0] if languages and len(languages) == 1 else describe(Path(place))[0], items
 
 
 def _read(path: Path, task: Task | None, reading: Reading, text: UnlabelledText, taken: Taken) -> list[Any]:

@@ -28,6 +28,7 @@ class LanguagePlan:
         encoder: The encoder, with adapter and decoder on it.
         text: What is learnt from, in figures.
         report: Parameters by part.
+        out: Where the adapter will be.
         notes: Sentences that the user should read.
     """
 
@@ -36,6 +37,7 @@ class LanguagePlan:
     encoder: Encoder
     text: dict[str, Any]
     report: list[PartSize]
+    out: Path
     notes: list[str] = field(default_factory=list)
 
     def lines(self) -> list[str]:

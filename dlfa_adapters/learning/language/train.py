@@ -92,7 +92,7 @@ def train_language(
         max_length=settings.text.max_length, count=steps * settings.steps.batch_size, seed=settings.steps.seed,
     )  # fmt: skip
     put_decoder(tuning, encoder, masked, settings.steps.seed)
-    plan = LanguagePlan(tuning, settings, encoder, masked.about, parameter_report(encoder.model), notes)
+    plan = LanguagePlan(tuning, settings, encoder, masked.about, parameter_report(encoder.model), out, notes)
     report("Loading encoder and text", 1, 1)
 
     with training.alone(request, described["fingerprint"], masked.about):
