@@ -1,5 +1,6 @@
 """`dlfa analyze head-probing`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -103,7 +104,8 @@ def head_probing(
         print_lines(screen, [f"Left out: {left_out(probed.dropped)}."])
     with progress_bars(screen) as progress:
         found = [
-            heads.probe_heads(opened, probed, options, progress) for opened in open_all(model, read, heads.check_heads)
+            heads.probe_heads(opened, probed, options, progress)
+            for opened in open_all(model, read, partial(heads.check_heads, top=chosen))
         ]
     found += before
     overlaps = top_overlap(heads.by_language(found) if by_language else heads.rankings(found), chosen)

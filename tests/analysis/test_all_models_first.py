@@ -8,7 +8,7 @@ from transformers.models.bert.modeling_bert import BertEmbeddings
 from typer.testing import CliRunner
 
 from dlfa_adapters.analysis.states import in_turn
-from dlfa_adapters.ground.errors import RunError
+from dlfa_adapters.ground.errors import ConfigError, RunError
 from dlfa_adapters.learning import train
 from dlfa_cli.main import app
 
@@ -59,6 +59,15 @@ def test_before_any_text_is_read(words, runs, data, tiny_folder, monkeypatch):
     monkeypatch.setattr(BertEmbeddings, "forward", lambda *_, **__: 1 / 0)
     done = CliRunner().invoke(app, ["analyze", *typed, *runs])
     with pytest.raises(RunError, match="the encoder found under that name has"):
+        raise done.exception
+
+
+def test_more_heads_than_there_are(runs, data, tiny_folder, monkeypatch):
+    monkeypatch.setattr("dlfa_cli.screen.quiet_libraries", lambda: None)
+    monkeypatch.setattr(BertEmbeddings, "forward", lambda *_, **__: 1 / 0)
+    words = ["head-probing", "ner", runs[0], "--train", f"{data}/en.tsv", "--dev", f"{data}/en.tsv", "--top", "3,99"]
+    done = CliRunner().invoke(app, ["analyze", *words])
+    with pytest.raises(ConfigError, match="Expected K from 1 to 6, the number of heads, got 99; type --top 3"):
         raise done.exception
 
 

@@ -264,6 +264,7 @@ def test_compare_says_what_to_type(run, data, dlfa, refuse, tmp_path):
         (b"Anna\nmet\n\nBob\n", "column"),
         (b"Anna\tB-PER\nmet\n", "expected 2 columns"),
         (b"a\tNOUN\n\nb\tVERB\n", "expected IOB tags"),
+        (b"a\tNOUN\n\nb\tVERB\n", ", got 'NOUN', 'VERB'. Are they data for another task than ner?"),
         (b"premise\thypothesis\tlabel\na\tb\tneutral\n", "a tagging task, but this is classification data"),
     ],
 )

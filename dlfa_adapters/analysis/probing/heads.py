@@ -13,6 +13,7 @@ import numpy as np
 from dlfa_adapters.analysis.probing.data import ProbeData
 from dlfa_adapters.analysis.probing.learn import learn_probes
 from dlfa_adapters.analysis.probing.options import ProbeOptions
+from dlfa_adapters.analysis.probing.overlap import check_top
 from dlfa_adapters.analysis.states import Opened
 from dlfa_adapters.encoders.head_states import HeadStates
 from dlfa_adapters.ground.environment import Progress
@@ -61,13 +62,15 @@ class HeadProbing:
         return cls(**{**record, **maps, "languages": by_language})
 
 
-def check_heads(model: Opened) -> None:
-    """Refuse a model whose heads cannot be probed.
+def check_heads(model: Opened, top: Sequence[int] = ()) -> None:
+    """Refuse a model whose heads cannot be probed, or that has not so many.
 
     Raises:
-        UnsupportedModelError: If they cannot be told apart.
+        ConfigError: If K in `top` is not from 1 to the number of heads.
+        UnsupportedModelError: If heads cannot be told apart.
     """
-    HeadStates(model.model)
+    heads = HeadStates(model.model)
+    check_top(top, heads.layers * heads.heads)
 
 
 def probe_heads(

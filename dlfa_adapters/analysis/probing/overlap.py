@@ -59,6 +59,18 @@ def order_of(scores: np.ndarray) -> np.ndarray:
     return np.argsort(-scores.ravel(), kind="stable")
 
 
+def check_top(top: Sequence[int], heads: int) -> None:
+    """Refuse what K cannot be.
+
+    Raises:
+        ConfigError: If K is not from 1 to the number of heads.
+    """
+    if wrong := [k for k in top if not 1 <= k <= heads]:
+        raise ConfigError(
+            f"Expected K from 1 to {heads}, the number of heads, got {wrong[0]}; type --top {heads // 2}."
+        )
+
+
 def top_overlap(scores: Mapping[str, np.ndarray], top: Sequence[int] = ()) -> list[TopOverlap]:
     """Every two rankings, at every K.
 
@@ -74,10 +86,7 @@ def top_overlap(scores: Mapping[str, np.ndarray], top: Sequence[int] = ()) -> li
         told = ", ".join(f"{name} {'x'.join(map(str, shape))}" for name, shape in shapes.items())
         raise ConfigError(f"Expected rankings of as many layers x heads, got {told}; compare models of one encoder.")
     heads = int(np.prod(next(iter(shapes.values()), (0,))))
-    if wrong := [k for k in top if not 1 <= k <= heads]:
-        raise ConfigError(
-            f"Expected K from 1 to {heads}, the number of heads, got {wrong[0]}; type --top {heads // 2}."
-        )
+    check_top(top, heads)
     found = []
     for a, b in combinations(scores, 2):
         for k in top or default_top(heads):

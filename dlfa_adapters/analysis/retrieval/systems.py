@@ -9,9 +9,9 @@ from dlfa_adapters.analysis.states import Opened
 from dlfa_adapters.data.dictionary import check_languages
 from dlfa_adapters.data.readers.base import Notes
 from dlfa_adapters.data.readers.lines import read_lines
-from dlfa_adapters.data.vectors import WordVectors, read_vectors
+from dlfa_adapters.data.vectors import STATE, WordVectors, read_vectors
 from dlfa_adapters.ground.environment import Progress
-from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError, DataError
 
 VECTORS, WORD2VEC, TOGETHER = "vectors", "word2vec", "word2vec together"
 
@@ -51,7 +51,11 @@ def word_systems(
     if word2vec is not None and not texts:
         raise ConfigError("word2vec is trained on text; add --text LANGUAGE=FILE for every language.")
     lines = {language: read_lines(path, Notes(path)) for language, path in texts.items()}
+    for language, path in texts.items():
+        if not any(map(str.strip, lines[language])):
+            raise DataError(f"{path}: expected text in {language}, a line a sentence or paragraph, but there is none")
     read = {x: read_vectors(path, words[x], x) for x, path in vectors.items()}
+    _check_one_width(read, vectors)
     systems: dict[str, dict[str, WordVectors]] = {}
     tokenizer = None
     for opened in models:
@@ -74,3 +78,15 @@ def word_systems(
             needed = {x: words[x] for x in lines}
             systems[TOGETHER] = train_word2vec_together(needed, lines, tokenizer, **how)  # type: ignore[arg-type]
     return systems
+
+
+def _check_one_width(read: Mapping[str, WordVectors], files: Mapping[str, str | Path]) -> None:
+    """Refuse vectors that cannot be held against each other.
+
+    Raises:
+        DataError: Naming the files and their widths.
+    """
+    widths = {x: each.states[STATE].shape[1] for x, each in read.items()}
+    if len(set(widths.values())) > 1:
+        told = ", ".join(f"{width} numbers a word in {files[x]}" for x, width in widths.items())
+        raise DataError(f"expected vectors of one width in all languages, got {told}; name files of one width")

@@ -27,7 +27,11 @@ class Spans(Tagging):
     def check_fit(self, languages: Sequence[Any], task: Task, source: str) -> None:
         """Refuse what are no tags of spans."""
         for items in languages:
-            check_iob(items.gold)
+            try:
+                check_iob(items.gold)
+            except DataError as error:
+                told = str(error).partition("; ")[0]
+                raise DataError(f"{source}: {told}. Are they data for another task than {task.name}?") from None
 
     def metrics(self, task: Task) -> tuple[Any, ...]:
         """F1 of spans."""

@@ -1,8 +1,10 @@
 """`dlfa analyze words`: which vectors there are, tables, JSON, plot, and what it refuses."""
 
 import json
+import re
 
 import pytest
+from transformers.models.bert.modeling_bert import BertEmbeddings
 from typer.testing import CliRunner
 
 from dlfa_adapters.analysis.retrieval.systems import word_systems
@@ -106,10 +108,20 @@ def test_static_vectors_alone_need_no_model(words, files):
         (["-d", "no.txt", "--model", "offline"], r"no\.txt"),
         (["-d", "EN-DE", "--model", "offline", "--plot", "x.jpg"], r"ends in \.svg, \.png, \.pdf, got x\.jpg"),
         (["nothing", "-d", "EN-DE"], "no run folder nothing"),
+        (
+            ["-d", "EN-DE", "--vectors", "en=EN.VEC", "--vectors", "de=WIDE.VEC"],
+            r"expected vectors of one width .* got 3 numbers a word in .*en\.vec, 2 numbers a word in .*wide\.vec",
+        ),
+        (["-d", "EN-DE", "--model", "MODEL", "--text", "de=EMPTY.TXT"], r"empty\.txt: expected text in de, a line a"),
     ],
 )
-def test_what_the_command_refuses(words, files, arguments, message):
-    done = words(*(files / "en-de.txt" if argument == "EN-DE" else argument for argument in arguments))
+def test_what_the_command_refuses(words, files, tiny_folder, arguments, message, monkeypatch):
+    monkeypatch.setattr(BertEmbeddings, "forward", lambda *_, **__: 1 / 0)
+    (files / "wide.vec").write_text("katze 1 2\nhund 2 1\n", "utf-8")
+    (files / "empty.txt").write_text("\n \n", "utf-8")
+    places = {name.upper(): str(files / name) for name in ("en.vec", "wide.vec", "empty.txt")}
+    places |= {"EN-DE": str(files / "en-de.txt"), "MODEL": str(tiny_folder)}
+    done = words(*(re.sub("[A-Z]{2,}[-.A-Z]*", lambda match: places[match[0]], each) for each in arguments))
     assert done.exit_code == 1
     with pytest.raises((ConfigError, DataError, RunError), match=message):
         raise done.exception
