@@ -1,6 +1,7 @@
 """From predictions to a report: scores, resamples, means; and `dlfa evaluate` as one function: predict, score, save."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.kinds import kind_of_task, scores_for
-from dlfa_adapters.kinds.metric import CountedScore, unknown_labels
+from dlfa_adapters.kinds.metric import unknown_labels
 from dlfa_adapters.predict import Predicted, Predictions
 from dlfa_adapters.predict.run import predict_run
 from dlfa_adapters.runs import Run, read_run
@@ -83,26 +84,27 @@ def build_report(
         ConfigError: If `resamples` or `seed` is out of range.
         DataError: If tags are not of the kind that the task's metric counts.
     """
-    task, sources, languages = predictions.task, predictions.source_languages, predictions.languages
+    task, languages = predictions.task, predictions.languages
     scores = scores_for(task)
     step = progress or (lambda stage, done, total: None)
 
-    def table(languages: Sequence[Predicted], translations: Translations | None, stage: str) -> Table:
-        counts = {x.language: [[score.counts(x.predicted, x.gold)] for score in scores] for x in languages}
+    def table(part: Predictions, translations: Translations | None, stage: str) -> Table:
+        counts = {x.language: [[score.counts(x.predicted, x.gold)] for score in scores] for x in part.languages}
         scored = resample_scores(counts, scores, translations, resamples, seed)
-        return _table(languages, task, scores, sources, scored, lambda: step(stage, 1, len(languages)))
+        return _table(part, [score.name for score in scores], scored, lambda: step(stage, 1, len(languages)))
 
     translations = find_translations(languages, task)
     without = None
-    overall = table(languages, translations, "Scoring")
+    overall = table(predictions, translations, "Scoring")
     if any(any(language.placeholder) for language in languages):
         rest = [language.without_placeholders() for language in languages]
-        without = table(rest, find_translations(rest, task), "Scoring without placeholder pairs")
+        real = replace(predictions, languages=rest)
+        without = table(real, find_translations(rest, task), "Scoring without placeholder pairs")
     about = {"name": task.name, "kind": task.kind, "metric": task.metric}
     return Report(
         task={**about, "labels": list(task.labels), "parallel": task.parallel},
         titles={score.name: score.title for score in scores},
-        source_languages=list(sources),
+        source_languages=list(predictions.source_languages),
         resamples=resamples,
         seed=seed,
         about=predictions.about,
@@ -113,14 +115,9 @@ def build_report(
 
 
 def _table(
-    languages: Sequence[Predicted],
-    task: Task,
-    scores: Sequence[CountedScore],
-    sources: Sequence[str],
-    scored: Mapping[str, Sequence[Scored]],
-    done: Callable[[], None],
+    predictions: Predictions, names: Sequence[str], scored: Mapping[str, Sequence[Scored]], done: Callable[[], None]
 ) -> Table:
-    names = [score.name for score in scores]
+    languages, sources, task = predictions.languages, predictions.source_languages, predictions.task
     split = groups([language.language for language in languages], sources, task.name)
     targets = next((group.languages for group in split if group.name == "targets"), ())
     rows, means = [], []

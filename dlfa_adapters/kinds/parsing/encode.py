@@ -16,8 +16,7 @@ from dlfa_adapters.data.windows import Window, make_windows
 from dlfa_adapters.kinds.encoded import Encoded, FoundScores, one_behind
 from dlfa_adapters.kinds.parsing.assemble import tree_of_windows, words_of_pieces
 from dlfa_adapters.kinds.parsing.biaffine import best_relations
-from dlfa_adapters.kinds.parsing.head import ROOT
-from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype
+from dlfa_adapters.kinds.parsing.tree import ROOT, Arc, cut_subtype
 from dlfa_adapters.kinds.parsing.upos import TaggedWords
 from dlfa_adapters.tasks import POS
 

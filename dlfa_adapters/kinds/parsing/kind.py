@@ -13,26 +13,31 @@ from dlfa_adapters.data.readers.base import Notes
 from dlfa_adapters.data.readers.conllu import Tree
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.kinds.of_words import KindOfWords
-from dlfa_adapters.kinds.parsing.head import ROOT, HeadOfParsing
-from dlfa_adapters.kinds.parsing.tree import Arc, cut_subtype, same_relation
+from dlfa_adapters.kinds.parsing.options import BiaffineOptions, ParserOptions, with_upos
+from dlfa_adapters.kinds.parsing.tree import ROOT, Arc, cut_subtype, same_relation
 from dlfa_adapters.kinds.parsing.upos import TaggedWords, with_parts_of_speech
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tasks.task import check_labels
 
 if TYPE_CHECKING:
+    from dlfa_adapters.kinds.parsing.biaffine import Biaffine
     from dlfa_adapters.kinds.parsing.encode import Trees
+    from dlfa_adapters.kinds.parsing.onnx_form import ParserForm
     from dlfa_adapters.kinds.parsing.parser import Parser
-
 
 MOST_PIECES = 512
 """Longer windows are not made unless they are learned from: the memory of the scores grows with their square."""
 
-
 MOST_DRAWN = 30
 """Words of a tree that a page can show without being scrolled much."""
 
+RATES_ON_STATES = (3e-4, 1e-3, 3e-3, 1e-2)
+"""Lower ones than a linear classifier's: scores are products of two layers that learn, and Dozat and Manning 2017 learn
+theirs at 2e-3. All twelve trainings of docs/results/parsing.md that could choose among these took 3e-3, which is the
+lowest of what is tried for linear classifiers."""
 
-class Parsing(HeadOfParsing, KindOfWords):
+
+class Parsing(KindOfWords):
     """A head and a relation for each word."""
 
     name, metric = "parsing", "las"
@@ -44,6 +49,15 @@ class Parsing(HeadOfParsing, KindOfWords):
     item, of_words, unit, format = Tree, True, "sentences", "conllu"
     metrics_in_words = MappingProxyType({"las": "LAS"})
     label_a_unit, suffix = False, ".conllu"
+    pipeline, peft_task = "dependency-parsing", "TOKEN_CLS"  # with which PEFT trains and saves the whole classifier
+    auto_class, plain_class = "AutoModelForDependencyParsing", "DLFAForDependencyParsing"
+    head_types = ("biaffine",)
+    own_heads = MappingProxyType({"biaffine": BiaffineOptions})
+    rates_on_states = RATES_ON_STATES
+    options = ParserOptions
+    head_inputs = ("word_ids", "word_mask", "upos_ids")
+    plain_heads = MappingProxyType({"biaffine": None})
+    label_inputs = ("labels_arcs", "labels_rels")
 
     def make_task(self, name: str, labels: Iterable[str], metric: str | None = None, *, pair: bool = False) -> Task:
         """A parsing task with these relations, those that they are subtypes of, and `root`."""
@@ -126,6 +140,38 @@ class Parsing(HeadOfParsing, KindOfWords):
         from dlfa_adapters.kinds.parsing.parser import Parser
 
         return Parser(model, tokenizer, labels, **windows, **options)
+
+    def usage(self, name: str) -> str:
+        """See `Kind`."""
+        return f'parser = pipeline("{self.pipeline}", model="{name}")'
+
+    def split_options(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """See `options.with_upos`."""
+        return with_upos(*super().split_options(given))
+
+    def make_head(self, head_type: str, width: int, num_labels: int, options: Any) -> "Biaffine":
+        """See `biaffine.Biaffine`."""
+        from dlfa_adapters.kinds.parsing.biaffine import Biaffine
+
+        return Biaffine(width, num_labels, options)
+
+    def onnx_form(self, config: Mapping[str, Any], labels: Sequence[str]) -> "ParserForm":
+        """See `onnx_form.ParserForm`."""
+        from dlfa_adapters.kinds.parsing.onnx_form import ParserForm
+
+        return ParserForm(list(labels).index(ROOT), reads_upos=bool(config["upos_size"]))
+
+    def onnx_sources(self) -> dict[str, Path]:
+        """See `KindOfHead`; with what makes trees of scores."""
+        here = Path(__file__).parent
+        parts = {name: here / f"{name}.py" for name in ("assemble", "decode")}
+        return {**super().onnx_sources(), **parts, "trees": here.parents[1] / "data" / "trees.py"}
+
+    def items_in_loss(self, head_type: str, num_labels: int, labels: Any, mask: Any) -> Any:
+        """Words whose head is learned."""
+        from dlfa_adapters.data.batching import IGNORED
+
+        return (labels != IGNORED).sum()
 
     def metrics(self, task: Task) -> tuple[Any, ...]:
         """Attachment, with subtypes where some labels are."""

@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 from dlfa_adapters.data.trees import wrong_in_tree
 
+ROOT = "root"
+"""The relation of the one word of a sentence that has no head."""
+
 
 class Arc(NamedTuple):
     """What a word depends on.
