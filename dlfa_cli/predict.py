@@ -52,7 +52,7 @@ def predict(
 
     `dlfa predict runs/parse-lora --file words.conllu > parsed.conllu`
     """
-    from dlfa_adapters.data.words import check_language
+    from dlfa_adapters.data.layout import check_language
     from dlfa_adapters.ground.environment import count_items
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.kinds import kind_of_task

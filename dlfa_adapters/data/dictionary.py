@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dlfa_adapters.data.layout import check_language
 from dlfa_adapters.data.parallel import languages_in, name_and_place
 from dlfa_adapters.data.readers.base import Notes, shown
 from dlfa_adapters.data.readers.lines import read_lines
-from dlfa_adapters.data.words import check_language
 from dlfa_adapters.ground.errors import ConfigError, DataError
 
 _DOTTED = frozenset("tr az tur aze".split())

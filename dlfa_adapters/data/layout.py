@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dlfa_adapters.ground.errors import DataError
+from dlfa_adapters.ground.errors import ConfigError, DataError
 
 # Names of the task's folder in XTREME's download (scripts/download_data.sh of google-research/xtreme).
 XTREME_FOLDERS = {"ner": "panx", "pos": "udpos", "xnli": "xnli", "pawsx": "pawsx"}
@@ -36,7 +36,7 @@ _SPLITS = {
     **dict.fromkeys(("dev", "val", "valid", "validation", "dev_2k"), "dev"),
     **dict.fromkeys(("test", "test_2k"), "test"),
 }
-TWO_LETTERS = frozenset(  # ISO 639-1
+_TWO_LETTERS = frozenset(  # ISO 639-1
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz "
     "ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik "
     "io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml "
@@ -44,6 +44,8 @@ TWO_LETTERS = frozenset(  # ISO 639-1
     "se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi "
     "vo wa wo xh yi yo za zh zu".split()
 )
+_OLD = frozenset("in iw ji jw mo sh".split())  # withdrawn from ISO 639-1, and still in use
+_CODE = re.compile("[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 _SUFFIXES = frozenset(("", ".tsv", ".txt", ".conllu", ".conll", ".bio", ".iob2", ".jsonl", ".json", ".csv", ".parquet"))
 _WIKIPEDIA = "|".join(  # Wikipedia's codes of several parts, which WikiANN's files have
     code.replace("-", "[-_]")
@@ -95,7 +97,7 @@ def describe(path: Path) -> tuple[str, str | None]:
             return groups.get("language") or _folder_language(path.parent.name), _SPLITS[groups["split"]]
     match = _AT_THE_END.fullmatch(stem)
     language = match["language"] if match else UNKNOWN_LANGUAGE
-    return language if len(language) > 2 or language in TWO_LETTERS else UNKNOWN_LANGUAGE, None
+    return language if len(language) > 2 or language in _TWO_LETTERS else UNKNOWN_LANGUAGE, None
 
 
 def language_of(path: Path) -> str:
@@ -109,7 +111,7 @@ def language_of(path: Path) -> str:
         plain = _unpacked(path)
         stem = plain.name.removesuffix(plain.suffix)
         language = next((x for x in map(_folder_language, (stem, path.parent.name)) if x != UNKNOWN_LANGUAGE), language)
-    return language if len(language) > 2 or language in TWO_LETTERS else UNKNOWN_LANGUAGE
+    return language if len(language) > 2 or language in _TWO_LETTERS else UNKNOWN_LANGUAGE
 
 
 def text_files(folder: Path) -> list[Path]:
@@ -163,6 +165,21 @@ def find_files(folder: Path, task: str | None, split: str, languages: Iterable[s
         there = ", ".join(by_language)
         raise DataError(f"{root}: expected a {split} file for {', '.join(missing)}, but there are files for {there}")
     return [file for language in wanted for file in by_language[language]]
+
+
+def check_language(code: str) -> None:
+    """Refuse what is no code of a language; whether three letters are one is not known here.
+
+    Raises:
+        ConfigError: If it is none, such as `german` or `xx`.
+    """
+    if not _CODE.fullmatch(code):
+        raise ConfigError(f"expected the code of a language, such as de, zh-Hant or fra_Latn, got {code!r}.")
+    if len(first := re.split("[-_]", code)[0].lower()) == 2 and first not in _TWO_LETTERS | _OLD:
+        raise ConfigError(
+            f"expected the code of a language, such as de, but {code!r} is none of ISO 639; where none is right, leave "
+            f"it out or type {UNKNOWN_LANGUAGE}."
+        )
 
 
 def check_language_of_name(path: Path, languages: Sequence[str]) -> None:

@@ -23,6 +23,7 @@ from dlfa_adapters.data.hub import load_hub
 from dlfa_adapters.data.iterables import items_from
 from dlfa_adapters.data.layout import (
     UNKNOWN_LANGUAGE,
+    check_language,
     check_language_of_name,
     describe,
     find_files,
@@ -32,7 +33,6 @@ from dlfa_adapters.data.places import SAMPLES, Reading, check_samples, check_sou
 from dlfa_adapters.data.readers import Notes, Problem, Read, Sentence, read_file
 from dlfa_adapters.data.readers.oddities import name_odd_labels
 from dlfa_adapters.data.readers.rows import finish_tagging
-from dlfa_adapters.data.words import check_language
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.tasks import Task, get_task
 

@@ -8,13 +8,9 @@ from collections.abc import Sequence
 
 import regex
 
-from dlfa_adapters.data.layout import TWO_LETTERS, UNKNOWN_LANGUAGE
-from dlfa_adapters.ground.errors import ConfigError
-
 CHARACTER_LANGUAGES = frozenset("zh ja yue wuu gan hak lzh cmn zho jpn".split())
 """Languages that PAN-X splits into single characters."""
 
-_OLD = frozenset("in iw ji jw mo sh".split())  # withdrawn from ISO 639-1, and still in use
 _ENGLISH = frozenset(["en", "eng"])
 _ELIDING = frozenset("fr it ca oc fra ita cat oci".split())
 _ELIDED = (
@@ -55,7 +51,6 @@ _TOKEN = regex.compile(
     """,
     regex.VERBOSE | regex.V1,
 )
-_CODE = regex.compile("[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 _GRAPHEME = regex.compile(rf"{_FLAG}|\X", regex.V1)
 _INITIAL = regex.compile(r"\p{Lu}\.")
 _INVISIBLE = regex.compile(r"[\p{Cf}\p{Cc}\p{M}]+")
@@ -97,21 +92,6 @@ def split_words(text: str, language: str | None = None) -> list[str]:
         for token in tokens:
             words += _split_apostrophes(token, code) if "'" in token or "’" in token else [token]
     return words
-
-
-def check_language(code: str) -> None:
-    """Refuse what is no code of a language; whether three letters are one is not known here.
-
-    Raises:
-        ConfigError: If it is none, such as `german` or `xx`.
-    """
-    if not _CODE.fullmatch(code):
-        raise ConfigError(f"expected the code of a language, such as de, zh-Hant or fra_Latn, got {code!r}.")
-    if len(first := regex.split("[-_]", code)[0].lower()) == 2 and first not in TWO_LETTERS | _OLD:
-        raise ConfigError(
-            f"expected the code of a language, such as de, but {code!r} is none of ISO 639; where none is right, leave "
-            f"it out or type {UNKNOWN_LANGUAGE}."
-        )
 
 
 def word_offsets(text: str, words: Sequence[str], gap: int = 0) -> list[tuple[int, int]]:

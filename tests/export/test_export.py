@@ -1,5 +1,6 @@
 """ONNX files: the same tags and labels without PyTorch, of every kind of run; and what differs is not written."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -12,6 +13,7 @@ pytest.importorskip("onnxruntime")
 
 from dlfa_adapters.export import export_onnx
 from dlfa_adapters.export import onnx as exporting
+from dlfa_adapters.export.files import sources
 from dlfa_adapters.ground.errors import ConfigError, DataError, MissingExtraError, RunError
 from dlfa_adapters.kinds import kind_named
 from dlfa_adapters.kinds.onnx_form import OnnxForm
@@ -152,6 +154,14 @@ def test_a_path_that_depends_on_the_input_shows(tmp_path):
     assert exporting.largest_difference(graph, tmp_path / "x.onnx", batches) > 1
     with pytest.raises(ValueError, match="zip"):  # a mistake in a line of ours is not said to be the file's
         exporting.largest_difference(graph, tmp_path / "x.onnx", [batches[0][:1]])
+
+
+@pytest.mark.parametrize("name", sources())
+def test_a_module_beside_a_model_imports_no_other_than_those(name):
+    tree = ast.parse(sources()[name].read_text("utf-8"))
+    modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    ours = {module.rpartition(".")[2] for module in modules if module.startswith("dlfa_adapters.")}
+    assert ours <= sources().keys()
 
 
 def test_trial_batches_have_padding_one_token_and_a_whole_window():
