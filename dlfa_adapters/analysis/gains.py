@@ -16,7 +16,7 @@ from dlfa_adapters.analysis.transfer_scores import Scores
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.ground.plots import plotted
 from dlfa_adapters.scores.groups import main_code
-from dlfa_adapters.scores.show import NO_VALUE, TextTable
+from dlfa_adapters.scores.show import TextTable, in_form
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,8 +95,7 @@ def gains_table(task: str, scores: Scores, against: str, found: Sequence[Gains])
     targets = found[0].targets if found else list(scores[against])
     lines = [[against, f"{fmean(scores[against][x] for x in targets):.1f}", "", "", "", ""]]
     for each in found:
-        r = NO_VALUE if each.r is None else f"{each.r:+.2f}"
-        p = NO_VALUE if each.p_value is None else f"{each.p_value:.3f}"
+        r, p = in_form(each.r, "+.2f"), in_form(each.p_value, ".3f")
         mean = fmean(each.scores[x] for x in targets)
         lines.append([each.name, f"{mean:.1f}", f"{each.mean:+.1f}", f"{each.better} of {len(targets)}", r, p])
     header = ["", "targets", f"− {against}", "better in", f"r of gain and {against}", "p"]

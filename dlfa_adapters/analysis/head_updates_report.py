@@ -10,7 +10,7 @@ from dlfa_adapters.analysis.head_updates import HeadUpdates, UpdatesCompared, no
 from dlfa_adapters.analysis.head_updates_options import NORMALISERS, HeadUpdatesOptions
 from dlfa_adapters.analysis.maps import draw_heads, head_rows
 from dlfa_adapters.ground.plots import plotted
-from dlfa_adapters.scores.show import NO_VALUE, TextTable
+from dlfa_adapters.scores.show import TextTable, in_form
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,10 +33,9 @@ def updates_tables(
     for pair in compared:
         by_layer = pair.differences.mean(1)
         top = int(np.abs(by_layer).argmax())
-        rho = NO_VALUE if pair.rho is None else f"{pair.rho:+.3f}"
-        p = NO_VALUE if pair.p_value is None else f"{pair.p_value:.2g}"
+        rho_and_p = in_form(pair.rho, "+.3f"), in_form(pair.p_value, ".2g")
         most = f"{format(by_layer[top], f'+{_FORMS[options.normalise]}')} in layer {top + 1}"
-        rows.append([f"{pair.b} − {pair.a}", str(pair.differences.size), rho, p, most])
+        rows.append([f"{pair.b} − {pair.a}", str(pair.differences.size), *rho_and_p, most])
     return [*shown, TextTable(["", "heads", "rho", "p", "largest mean difference"], rows, "Do the same heads move?")]
 
 

@@ -10,7 +10,7 @@ from dlfa_adapters.analysis.language_id_options import POOLINGS
 from dlfa_adapters.analysis.states import FUSED
 from dlfa_adapters.ground.plots import plotted
 from dlfa_adapters.scores.intervals import Difference, Estimate, few_items
-from dlfa_adapters.scores.show import INTERVAL, NO_VALUE, TextTable, ends, percent
+from dlfa_adapters.scores.show import INTERVAL, TextTable, ends, in_form, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,11 +132,7 @@ def _against(difference: Difference | None) -> list[str]:
     if difference is None:
         return ["", "", ""]
     p = difference.p_value if difference.adjusted_p is None else difference.adjusted_p
-    return [
-        percent(difference.difference, "+"),
-        ends(*difference.ends, "+"),
-        NO_VALUE if p is None else f"{p:.3f}",
-    ]
+    return [percent(difference.difference, "+"), ends(*difference.ends, "+"), in_form(p, ".3f")]
 
 
 def _languages(report: LanguageIdReport) -> TextTable:

@@ -9,7 +9,7 @@ from dlfa_adapters.analysis.overlap import LanguageOverlap
 from dlfa_adapters.analysis.transfer_scores import Scores
 from dlfa_adapters.ground.plots import plotted
 from dlfa_adapters.scores.groups import main_code
-from dlfa_adapters.scores.show import INTERVAL, NO_VALUE, TextTable
+from dlfa_adapters.scores.show import INTERVAL, NO_VALUE, TextTable, between, in_form
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ def overlap_tables(
             f"{each.tokens:,}",
             *(f"{getattr(each, measure):.1f}" for measure in MEASURES),
             f"{each.unknown:.1f}",
-            *(_score(by_language.get(main_code(each.language))) for by_language in scores.values()),
+            *(in_form(by_language.get(main_code(each.language)), ".1f") for by_language in scores.values()),
         ]
         for each in overlaps
     ]
@@ -44,8 +44,8 @@ def overlap_tables(
                 MEASURES[each.measure],
                 "with" if each.with_source else "without",
                 str(len(each.languages)),
-                _signed(each.r),
-                "" if each.low is None else f"[{_signed(each.low)}, {_signed(each.high)}]",
+                in_form(each.r, "+.2f"),
+                between(each.low, each.high, "+.2f"),
                 _p(each.p_value),
             ]
             for each in found
@@ -55,16 +55,8 @@ def overlap_tables(
     return tables
 
 
-def _score(value: float | None) -> str:
-    return NO_VALUE if value is None else f"{value:.1f}"
-
-
-def _signed(value: float | None) -> str:
-    return NO_VALUE if value is None else f"{value:+.2f}"
-
-
 def _p(value: float | None) -> str:
-    return NO_VALUE if value is None else "< 0.001" if value < 0.0005 else f"{value:.3f}"
+    return "< 0.001" if value is not None and value < 0.0005 else in_form(value, ".3f")
 
 
 def overlap_notes(overlaps: Sequence[LanguageOverlap], scores: Scores, found: Sequence[Correlation]) -> list[str]:
@@ -150,4 +142,4 @@ def _panel(
 def _title(each: Correlation) -> str:
     source = "with" if each.with_source else "without"
     p = f"p = {_p(each.p_value)}".replace("= <", "<")
-    return f"{source} source: r = {_signed(each.r)}, {p}, {len(each.languages)} languages"
+    return f"{source} source: r = {in_form(each.r, '+.2f')}, {p}, {len(each.languages)} languages"

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from dlfa_adapters.analysis.parallel_report import ParallelReport, state_report
-from dlfa_adapters.analysis.states import FUSED, Opened, open_encoder, open_run, sentence_states
-from dlfa_adapters.data.pairs import encode_texts
+from dlfa_adapters.analysis.states import FUSED, Opened, open_encoder, open_run, translated_states
 from dlfa_adapters.data.pairs import read_parallel as read_parallel
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.runs import Run
@@ -59,15 +58,7 @@ def measure_parallel(
         RunError: If the model gives states that are not finite numbers.
     """
     random = generator(seed, "")
-    first, second = (
-        sentence_states(
-            model,
-            encode_texts(tokenizer, [pair[side] for pair in pairs], max_length=max_length)[0],
-            tokenizer.pad_token_id,
-            on_progress,
-        )
-        for side in (0, 1)
-    )
+    first, second = translated_states(Opened(name, model, tokenizer, fusion, max_length), pairs, on_progress)
     if not first:
         raise DataError("expected two or more pairs of a sentence and its translation, got none")
     counts = np.stack([similarities(first[state], second[state]).numpy() for state in first], axis=1)

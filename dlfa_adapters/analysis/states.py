@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dlfa_adapters.data.batching import HasInputIds, pad_batch
 from dlfa_adapters.data.budget import token_budget_batches
+from dlfa_adapters.data.pairs import encode_texts
 from dlfa_adapters.encoders import load_encoder
 from dlfa_adapters.encoders.compute import tokens_at_once
 from dlfa_adapters.fusion import Fusion, select_states
@@ -193,6 +194,26 @@ def sentence_states(
                 of_batch = pool_tokens(state.float(), real, pooling).cpu()
                 pooled.setdefault(name, torch.empty(len(sentences), of_batch.shape[1]))[batch] = of_batch
     return pooled
+
+
+def translated_states(
+    opened: Opened,
+    pairs: Sequence[tuple[str, str]],
+    on_progress: Callable[[int], None] | None = None,
+    layers: Sequence[int] | None = None,
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """`sentence_states` of sentences, and of their translations."""
+    first, second = (
+        sentence_states(
+            opened.model,
+            encode_texts(opened.tokenizer, [pair[side] for pair in pairs], max_length=opened.max_length)[0],
+            opened.tokenizer.pad_token_id,
+            on_progress,
+            layers,
+        )
+        for side in (0, 1)
+    )
+    return first, second
 
 
 def _by_name(seen: dict[str, Any]) -> dict[str, Tensor]:

@@ -85,6 +85,16 @@ def comparison_markdown(comparison: Comparison) -> str:
     return to_markdown("Comparison", comparison_tables(comparison), comparison_notes(comparison))
 
 
+def in_form(value: float | None, form: str) -> str:
+    """A number in a form such as `.2f`; a dash for None."""
+    return NO_VALUE if value is None else format(value, form)
+
+
+def between(low: float | None, high: float | None, form: str) -> str:
+    """An interval in a form; "" for none."""
+    return "" if low is None else f"[{in_form(low, form)}, {in_form(high, form)}]"
+
+
 def percent(value: float | None, sign: str = "") -> str:
     """A fraction in percent with one decimal; a dash for None."""
     return NO_VALUE if value is None else f"{100 * value:{sign}.1f}"

@@ -14,7 +14,7 @@ from dlfa_adapters.analysis.probing.options import SCORES
 from dlfa_adapters.analysis.probing.overlap import TopOverlap, order_of
 from dlfa_adapters.ground.errors import RunError, told_if_damaged
 from dlfa_adapters.ground.plots import plotted
-from dlfa_adapters.scores.show import NO_VALUE, TextTable
+from dlfa_adapters.scores.show import TextTable, in_form
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,8 +54,8 @@ def head_tables(found: Sequence[HeadProbing], overlaps: Sequence[TopOverlap]) ->
             str(x.k),
             str(x.overlap),
             f"{x.chance:.1f}",
-            _number(x.rho, "+.2f"),
-            _number(x.p_value, ".2g"),
+            in_form(x.rho, "+.2f"),
+            in_form(x.p_value, ".2g"),
         ]
         for x in overlaps
     ]
@@ -100,7 +100,3 @@ def plot_heads(found: Sequence[HeadProbing], path: str | Path) -> None:
         for column, (name, each) in enumerate(named(found)):
             axes: Axes = grid[0, column]
             draw_heads(figure, axes, each.scores, f"{name}\n{each.task}, {each.scored_on}: {each.score}, %")
-
-
-def _number(value: float | None, form: str) -> str:
-    return NO_VALUE if value is None else format(value, form)

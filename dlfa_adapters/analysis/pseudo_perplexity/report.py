@@ -6,18 +6,20 @@ from pathlib import Path
 from dlfa_adapters.analysis.pseudo_perplexity.measure import PseudoPerplexity
 from dlfa_adapters.ground.plots import plotted
 from dlfa_adapters.scores.intervals import few_items
-from dlfa_adapters.scores.show import INTERVAL, NO_VALUE, TextTable
+from dlfa_adapters.scores.show import INTERVAL, TextTable, between, in_form
+
+_FORM = ",.2f"
 
 
 def pseudo_perplexity_tables(found: Sequence[PseudoPerplexity]) -> list[TextTable]:
     """Models by languages, as Table 5 of XMULTI; and every figure with its interval and what it was measured on."""
     models, languages = _names(found)
     values = {(each.model, each.language): each.value for each in found}
-    rows = [[model, *(_number(values.get((model, language))) for language in languages)] for model in models]
+    rows = [[model, *(in_form(values.get((model, language)), _FORM) for language in languages)] for model in models]
     details = [
         [
             each.model, each.language, f"{each.texts:,}", f"{each.pieces:,}", f"{100 * each.unknown / each.pieces:.1f}",
-            _number(each.value), "" if each.low is None else f"[{_number(each.low)}, {_number(each.high)}]",
+            in_form(each.value, _FORM), between(each.low, each.high, _FORM),
         ]
         for each in found
     ]  # fmt: skip
@@ -82,7 +84,3 @@ def plot_pseudo_perplexity(found: Sequence[PseudoPerplexity], path: str | Path) 
 
 def _names(found: Sequence[PseudoPerplexity]) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(each.model for each in found)), list(dict.fromkeys(each.language for each in found))
-
-
-def _number(value: float | None) -> str:
-    return NO_VALUE if value is None else f"{value:,.2f}"

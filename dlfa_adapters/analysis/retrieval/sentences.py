@@ -13,8 +13,7 @@ from torch import Tensor
 from dlfa_adapters.analysis.retrieval.neighbours import NEIGHBOURS, blocks_of, neighbour_ranks
 from dlfa_adapters.analysis.retrieval.scored import Column, Retrieval, score_items
 from dlfa_adapters.analysis.retrieval.show import Results
-from dlfa_adapters.analysis.states import Opened, sentence_states
-from dlfa_adapters.data.pairs import encode_texts
+from dlfa_adapters.analysis.states import Opened, translated_states
 from dlfa_adapters.data.parallel import ParallelText
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError, DataError
@@ -68,16 +67,8 @@ def measure_sentences(
             if not of_model.keys().isdisjoint(found[name]):
                 raise ConfigError(f"expected each model once, got {opened.name} twice.")
             found[name] |= of_model
-    return [
-        score_items(
-            name,
-            columns,
-            dict.fromkeys(MEASURES, np.ones(len(texts[name]))),
-            resamples=resamples,
-            seed=seed,
-        )
-        for name, columns in found.items()
-    ]
+    ones = {name: dict.fromkeys(MEASURES, np.ones(len(pairs))) for name, pairs in texts.items()}
+    return [score_items(name, columns, ones[name], resamples=resamples, seed=seed) for name, columns in found.items()]
 
 
 def orders(first: Tensor, second: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
@@ -106,16 +97,7 @@ def _found(
 ) -> dict[Column, np.ndarray]:
     """For each column what was found of each pair."""
     stage, total = f"Sentences ({opened.name}, {name})", 2 * len(pairs)
-    first, second = (
-        sentence_states(
-            opened.model,
-            encode_texts(opened.tokenizer, [pair[side] for pair in pairs], max_length=opened.max_length)[0],
-            opened.tokenizer.pad_token_id,
-            lambda done: progress(stage, done, total),
-            layers,
-        )
-        for side in (0, 1)
-    )
+    first, second = translated_states(opened, pairs, lambda done: progress(stage, done, total), layers)
     own = torch.arange(len(pairs)).repeat(2, 1).T
     found: dict[Column, np.ndarray] = {}
     blocks = 2 * len(first) * blocks_of(*(side[next(iter(first))] for side in (first, second)))

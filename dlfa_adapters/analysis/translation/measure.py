@@ -5,7 +5,6 @@ BERT", arXiv 2004.09205, their unsupervised token translation (Tables 1 and 2, F
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 
 import numpy as np
 import torch
@@ -19,7 +18,7 @@ from dlfa_adapters.data.budget import token_budget_batches
 from dlfa_adapters.encoders.load import Encoder
 from dlfa_adapters.encoders.means import LanguageMeans
 from dlfa_adapters.encoders.shift import Shift
-from dlfa_adapters.encoders.states import Change
+from dlfa_adapters.encoders.states import Change, applied
 from dlfa_adapters.ground.environment import Progress
 from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.heads.masked_lm import LOGITS_AT_ONCE
@@ -136,9 +135,7 @@ def write_pieces(
     written: list[list[int]] = [[] for _ in rows]
     for batch in token_budget_batches(lengths, max(1, LOGITS_AT_ONCE // pieces)):
         inputs = {name: tensor.to(model.device) for name, tensor in pad_batch([rows[i] for i in batch], pad).items()}
-        with ExitStack() as stack:
-            for change in changes:
-                stack.enter_context(change.applied(model.base_model))
+        with applied(changes, model.base_model):
             likeliest = model(**inputs, return_dict=True).logits.argmax(dim=-1)
         for index, row in zip(batch, likeliest.tolist(), strict=True):
             written[index] = row[: lengths[index]]

@@ -9,7 +9,7 @@ import numpy as np
 from dlfa_adapters.data.pairs import TruncationCounts
 from dlfa_adapters.ground.plots import plotted
 from dlfa_adapters.scores.intervals import Estimate, few_items
-from dlfa_adapters.scores.show import INTERVAL, NO_VALUE, TextTable, ends, percent
+from dlfa_adapters.scores.show import INTERVAL, NO_VALUE, TextTable, between, ends, in_form, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,17 +127,16 @@ def translation_tables(report: TranslationReport) -> list[TextTable]:
         bleu, gap, rate = (scores[name] for name in ("bleu_1", "gap", "convert_rate"))
         rows.append([
             title, percent(bleu.value), ends(bleu.low, bleu.high), percent(scores["others"].value),
-            percent(gap.value, "+"), ends(gap.low, gap.high, "+"), _rate(rate.value), _rate_ends(rate),
-            percent(scores["neither"].value), percent(scores["kept"].value),
+            percent(gap.value, "+"), ends(gap.low, gap.high, "+"), in_form(rate.value, ".3f"),
+            between(rate.low, rate.high, ".3f"), percent(scores["neither"].value), percent(scores["kept"].value),
         ])  # fmt: skip
     header = ["", "BLEU-1", INTERVAL, "others", "gap", INTERVAL, "convert rate", INTERVAL, "neither, %", "kept, %"]
     title = f"{source} → {target}, {report.name}: {report.sentences:,} sentences"
     grids = []
-    for measure, name, shown in (("bleu_1", "BLEU-1", percent), ("convert_rate", "Convert rate", _rate)):
-        values = report.grid(measure)
+    for measure, name, scale, form in (("bleu_1", "BLEU-1", 100, ".1f"), ("convert_rate", "Convert rate", 1, ".3f")):
         lines_of = [
-            [str(layer), *(NO_VALUE if np.isnan(value) else shown(float(value)) for value in row)]
-            for layer, row in zip(report.layers, values, strict=True)
+            [str(layer), *(NO_VALUE if np.isnan(value) else format(value, form) for value in row)]
+            for layer, row in zip(report.layers, scale * report.grid(measure), strict=True)
         ]
         grids.append(TextTable(["layer", *(f"alpha {a:g}" for a in report.alphas)], lines_of, name))
     return [TextTable(header, rows, title), *grids]
@@ -213,11 +212,3 @@ def plot_translation(report: TranslationReport, path: str | Path) -> None:
                 axes.legend(fontsize=6, ncols=2)
         source, target = report.languages
         figure.suptitle(f"{report.name}, {source} → {target}, {report.sentences:,} sentences", fontsize=10)
-
-
-def _rate(value: float | None) -> str:
-    return NO_VALUE if value is None else f"{value:.3f}"
-
-
-def _rate_ends(rate: Estimate) -> str:
-    return "" if rate.low is None else f"[{_rate(rate.low)}, {_rate(rate.high)}]"
