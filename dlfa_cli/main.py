@@ -128,14 +128,7 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 
 
 def exit_code(command: Callable[[], object]) -> int:
-    """Run a command.
-
-    Args:
-        command: What ends in `SystemExit` or in an error.
-
-    Returns:
-        The exit code; what is to say about it is on stderr.
-    """
+    """Run a command, which ends in `SystemExit` or an error; its exit code, with what is to say about it on stderr."""
     try:
         try:
             command()

@@ -156,11 +156,7 @@ def loading(what: str = "Starting (loading PyTorch and adapters)") -> Iterator["
 
 @contextlib.contextmanager
 def stopped_with(hint: Callable[[], str]) -> Iterator[None]:
-    """Let Ctrl-C in this block end with a hint.
-
-    Args:
-        hint: Makes it when it is needed: what to type to go on; an empty text says nothing.
-    """
+    """Let Ctrl-C in this block end with a hint what to type, made when it is needed; an empty one says nothing."""
     try:
         yield
     except KeyboardInterrupt:

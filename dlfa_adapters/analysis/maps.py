@@ -16,14 +16,9 @@ def head_rows(values: np.ndarray, form: str = ".2f") -> list[list[str]]:
 
 
 def draw_heads(figure: "Figure", axes: "Axes", values: np.ndarray, title: str, *, differences: bool = False) -> None:
-    """Draw a map of heads, layer 1 at the bottom.
+    """Draw a map of heads, (layers, heads), layer 1 at the bottom.
 
-    Args:
-        figure: Where.
-        axes: Which part of it.
-        values: (layers, heads).
-        title: What stands above.
-        differences: Whether 0 is the middle: blue above it and red below.
+    With `differences` 0 is the middle: blue above it and red below.
     """
     layers, heads = values.shape
     draw_map(figure, axes, values[::-1], [str(k) for k in range(layers, 0, -1)], range(1, heads + 1), differences)
@@ -40,16 +35,9 @@ def draw_map(
     differences: bool = False,
     form: str = "",
 ) -> None:
-    """Draw a map with its scale; NaN is left white.
+    """Draw a map, (rows, columns), with its scale; NaN is left white.
 
-    Args:
-        figure: Where.
-        axes: Which part of it.
-        values: (rows, columns).
-        rows: Their names.
-        columns: Their names.
-        differences: See `draw_heads`.
-        form: How the numbers stand in their cells; "" for none.
+    `differences` as in `draw_heads`; `form` is how the numbers stand in their cells, "" for none.
     """
     largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     scale: dict[str, Any] = {"cmap": "RdBu", "vmin": -largest, "vmax": largest} if differences else {"cmap": "viridis"}

@@ -127,11 +127,9 @@ def measure_overlap(tokenizer: Any, train: Any, test: Any, limit: int | None = N
 
 
 def columns_by_language(data: Any, limit: int | None = None) -> dict[str, dict[str, list[Any]]]:
-    """The columns of a dataset that hold text, by language, without sentences that have no word.
+    """The columns of a dataset of `load_data` that hold text, by language, without sentences that have no word.
 
-    Args:
-        data: A dataset of `load_data`.
-        limit: Take the first items of each language.
+    With a limit only the first items of each language are taken.
     """
     columns = {name: list(data[name]) for name in _TEXT if name in data.column_names}
     rows: dict[str, list[int]] = {}

@@ -18,12 +18,7 @@ def start_of(model: Run | str) -> str:
 
 
 def check_start(run: Run, fingerprint: str, how: str = "name the weights that it was trained on with --before") -> None:
-    """Refuse an encoder that is not the one which a run was trained on.
-
-    Args:
-        run: The run.
-        fingerprint: Of the encoder that was found under the name that the run says.
-        how: What to do about it, for the end of the sentence.
+    """Refuse an encoder, by its fingerprint, that is not the one which a run was trained on; `how` ends the sentence.
 
     Raises:
         RunError: If it is another one.

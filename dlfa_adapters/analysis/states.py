@@ -79,26 +79,16 @@ def open_encoder(name: str) -> Opened:
 def open_all(
     encoder: str | None, runs: Iterable[Run], check: Callable[[Opened], object] = lambda opened: None
 ) -> Iterator[Opened]:
-    """An encoder, where one is named, and the models of runs, as `in_turn`.
-
-    Args:
-        encoder: See `open_encoder`.
-        runs: See `open_run`.
-        check: Refuses what cannot be measured.
-    """
+    """An encoder, where one is named, and the models of runs, as `open_encoder`, `open_run` and `in_turn` have them."""
     named = [] if encoder is None else [partial(open_encoder, encoder)]
     return in_turn([*named, *(partial(open_run, run) for run in runs)], check)
 
 
 def in_turn(ways: Sequence[Callable[[], M]], check: Callable[[M], object] = lambda model: None) -> Iterator[M]:
-    """Open models, each when the one before it is done with.
+    """Open models, each when the one before it is done with; `check` refuses what cannot be measured.
 
     Before the first is given, the others are opened once and let go, so that one that cannot be used is refused before
     another one has been measured.
-
-    Args:
-        ways: Each opens a model.
-        check: Refuses what cannot be measured.
     """
 
     def checked(way: Callable[[], M]) -> M:

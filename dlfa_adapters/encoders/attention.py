@@ -52,10 +52,7 @@ class Attention:
 
 
 def attention_of(model: Any) -> list[Attention]:
-    """The attention of every block, that of block k at index k - 1.
-
-    Args:
-        model: A model of adapters or of Transformers; see `encoder_of`.
+    """The attention of every block of a model (see `encoder_of`), that of block k at index k - 1.
 
     Raises:
         UnsupportedModelError: If heads do not have their own rows of four projections in every block.

@@ -105,15 +105,7 @@ def sentence_means(
     on_progress: Callable[[int], None] | None = None,
     changes: Sequence[Change] = (),
 ) -> Tensor:
-    """The mean state over the tokens of each sentence.
-
-    Args:
-        model: The encoder, in eval mode.
-        sentences: From `encode_texts`.
-        pad_token_id: The tokenizer's.
-        layers: Which states.
-        on_progress: Called with the number of sentences that were just done.
-        changes: See `states_of`.
+    """The mean state over the tokens of each sentence, of some layers; for the arguments see `compute_states`.
 
     Returns:
         (layers, sentences, width) in float32.

@@ -165,12 +165,7 @@ class E5File:
 
 
 def package_file(distribution: str, member: str, sha256: str) -> Path:
-    """Path of a file in an installed distribution, after checking its bytes.
-
-    Args:
-        distribution: Name on the package index.
-        member: The end of the file's path in it.
-        sha256: What the file must hash to.
+    """Path of a file in an installed distribution, known by the end of its path there, after checking its bytes.
 
     Raises:
         MissingExtraError: If the distribution is not installed or has no such file.

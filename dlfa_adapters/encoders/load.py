@@ -86,9 +86,7 @@ def load_encoder(name: str = OFFLINE) -> Encoder:
 def told_if_not_loaded(name: str, local: bool) -> Iterator[None]:
     """Make a sentence of whatever the libraries stumble over while they load an encoder.
 
-    Args:
-        name: A folder, or a name on the hub.
-        local: Whether the hub was not asked; see `only_cached`.
+    `local` says whether the hub was not asked; see `only_cached`.
 
     Raises:
         ConfigError: Naming the encoder.
@@ -139,15 +137,11 @@ class FirstTokenPooler(nn.Module):
 
 
 def load_encoder_model(location: str, *, local_files_only: bool = False) -> Any:
-    """Load an encoder as an adapter model, in eval mode and float32.
+    """Load an encoder, from a folder or by a name on the hub, as an adapter model, in eval mode and float32.
 
     A folder that was saved from a bare BERT without a pooler is loaded without the warning that one was invented;
     everything else goes through `AutoAdapterModel.from_pretrained`. A pooler that the checkpoint lacks, as those of
     masked language models do, is not drawn at random: the encoder would be another one at every load.
-
-    Args:
-        location: A folder or a name on the hub.
-        local_files_only: Take what is in the cache, and do not ask the hub.
 
     Raises:
         RunError: If the folder's weights do not fit its configuration.

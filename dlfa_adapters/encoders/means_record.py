@@ -89,11 +89,7 @@ class MeansRecord:
             )
 
     def check_languages(self, languages: Iterable[str], path: object) -> None:
-        """Refuse languages that have no mean.
-
-        Args:
-            languages: Codes, spelled as in the data.
-            path: The file, for the sentence.
+        """Refuse languages, spelled as in the data, that have no mean in the file at `path`.
 
         Raises:
             ConfigError: Naming them.

@@ -22,10 +22,7 @@ def encoder_of(model: Any) -> Any:
 
 
 def blocks_of(model: Any) -> "list[nn.Module]":
-    """The blocks of an encoder, block k at index k - 1.
-
-    Args:
-        model: A model of adapters or of Transformers; see `encoder_of`.
+    """The blocks of an encoder (see `encoder_of`), block k at index k - 1.
 
     Raises:
         ConfigError: If blocks share their weights (ALBERT), so that there is no block by itself.
@@ -87,11 +84,7 @@ def part_of(name: str, block_numbers: dict[str, int]) -> str:
 
 
 def describe_encoder(config: Any) -> dict[str, Any]:
-    """The encoder as it stands in a saved head.
-
-    Args:
-        config: The Transformers configuration of the model.
-    """
+    """The encoder of a configuration of Transformers as it stands in a saved head."""
     return {
         "model_type": config.model_type,
         "num_layers": config.num_hidden_layers,
@@ -193,12 +186,7 @@ def _add(digest: Any, name: str, weight: Any) -> None:
 
 
 def check_encoder(head_name: str, saved: dict[str, Any], config: Any) -> None:
-    """Refuse a saved head that belongs to another kind of encoder.
-
-    Args:
-        head_name: Name of the head, for the message.
-        saved: What `describe_encoder` returned when the head was saved.
-        config: The configuration of the model that is to take it.
+    """Refuse a saved head whose encoder, as `describe_encoder` had it, is of another kind than that of `config`.
 
     Raises:
         RunError: Naming both encoders. The checkpoint's name may differ: that is what fine-tuning does.

@@ -146,11 +146,7 @@ def try_encoder(encoder: Any) -> None:
 
 
 def check_states(config: Any, outputs: Any) -> None:
-    """Refuse states that do not belong to the same tokens.
-
-    Args:
-        config: The encoder's configuration.
-        outputs: The encoder's output, with `hidden_states`.
+    """Refuse the output of an encoder, with `hidden_states`, whose states do not belong to the same tokens.
 
     Raises:
         UnsupportedModelError: If there are not L + 1 states of the size of the last one.

@@ -20,11 +20,6 @@ def most_positions(model: Any) -> int | None:
 def fitting_length(model: Any, max_length: int, *, was_given: bool) -> tuple[int, list[str]]:
     """The most pieces of a row: a length that was given must fit, a default is cut to the positions of the encoder.
 
-    Args:
-        model: The encoder, or a model around it.
-        max_length: The length.
-        was_given: Whether it was given.
-
     Returns:
         The length, and where a default was cut a sentence that says so.
 

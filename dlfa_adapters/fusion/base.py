@@ -13,8 +13,7 @@ from torch import Tensor, nn
 def token_shape(inputs: Mapping[str, Any]) -> torch.Size | None:
     """The shape of the tokens in a model's arguments, e.g. (batch, seq): of ids, or of embeddings without their width.
 
-    Args:
-        inputs: Arguments by name; without `input_ids` and `inputs_embeds` there is no shape.
+    Without `input_ids` and `inputs_embeds` there is no shape.
     """
     ids, embeddings = inputs.get("input_ids"), inputs.get("inputs_embeds")
     if ids is not None:
@@ -23,11 +22,7 @@ def token_shape(inputs: Mapping[str, Any]) -> torch.Size | None:
 
 
 def check_mask(attention_mask: Tensor | None, shape: Sequence[Any] | None) -> None:
-    """Refuse a mask that is not one value a token.
-
-    Args:
-        attention_mask: The mask, if there is one.
-        shape: The shape of the tokens, if it is known; its numbers are symbols while a model is exported.
+    """Refuse a mask that is not one value a token; while a model is exported, the numbers of a shape are symbols.
 
     Raises:
         ValueError: Naming both shapes.

@@ -174,10 +174,7 @@ def one_of(option: str, value: object, allowed: tuple[Any, ...]) -> None:
 def no_such_option(whose: str, name: str, known: Iterable[str]) -> str:
     """A sentence about an option that there is not: the closest one, or all there are.
 
-    Args:
-        whose: The beginning, such as `The fusion 'dlfa' has no`.
-        name: What was given.
-        known: What there is.
+    `whose` is its beginning, such as `The fusion 'dlfa' has no`.
     """
     known = list(known)
     close = difflib.get_close_matches(name, known, 1)

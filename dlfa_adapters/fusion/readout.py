@@ -64,13 +64,7 @@ class BiLSTM(nn.Module):
 
 
 def make_bilstm(classifier: str, width: int, hidden: int, dropout: int | float) -> BiLSTM | None:
-    """The LSTM of a classifier, or None for a linear one.
-
-    Args:
-        classifier: A name of `CLASSIFIERS`.
-        width: Width of the states.
-        hidden: See `BiLSTM`.
-        dropout: See `BiLSTM`.
+    """The LSTM of a classifier, a name of `CLASSIFIERS`, on states of a width; None for a linear one. See `BiLSTM`.
 
     Raises:
         ValueError: If the name is none of them, or a value cannot work.

@@ -117,13 +117,9 @@ class ActivationMixin:
 
 
 def follow_active_head(config: Any, heads: Iterable[Any]) -> None:
-    """Set `config.id2label` and `config.label2id` to the active head's.
+    """Set `config.id2label` and `config.label2id` of a model to those of its active heads.
 
     With several heads, none, or one without label names the defaults of Transformers come back, never None.
-
-    Args:
-        config: The model's configuration.
-        heads: The active heads.
     """
     active = list(heads)
     label2id = active[0].config.get("label2id") if len(active) == 1 else None
@@ -150,12 +146,7 @@ class LabelName(str):
 
 @functools.cache
 def class_with_inputs(cls: type, labels: tuple[str, ...], others: tuple[str, ...]) -> type:
-    """A subclass of the same name whose `forward` has further parameters in its signature.
-
-    Args:
-        cls: A model class of `dlfa_adapters.heads.models`.
-        labels: Names of the inputs that are labels.
-        others: Names of other inputs that a head reads.
+    """A subclass of the same name whose `forward` has the names of labels and other inputs in its signature too.
 
     Returns:
         The subclass, or `cls` itself where there is nothing to add.

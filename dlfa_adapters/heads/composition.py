@@ -8,7 +8,7 @@ one of N * B is cut. N comes from the composition and B from the input, never fr
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from adapters.composition import AdapterCompositionBlock, BatchSplit, MultiTask
@@ -37,6 +37,11 @@ class HeadInput:
     outputs: ModelOutput
     attention_mask: Tensor | None
     kwargs: dict[str, Any]
+
+    def cut(self, name: str, function: Callable[[Tensor], Tensor]) -> "HeadInput":
+        """What another head is called with: every tensor cut by a function."""
+        kwargs = {key: _map(value, function) for key, value in self.kwargs.items()}
+        return HeadInput(name, _map(self.outputs, function), _map(self.attention_mask, function), kwargs)
 
 
 def adapter_setup(model: Any) -> AdapterCompositionBlock | None:
@@ -98,7 +103,7 @@ def head_inputs(
         ConfigError: If the number of heads is not that of the channels, or the batch sizes do not add up.
     """
     channels = adapters.parallel_channels if adapters is not None else 1
-    names = list(heads)
+    names, whole = list(heads), HeadInput("", outputs, attention_mask, dict(kwargs))
     if isinstance(heads, BatchSplit):
         if channels > 1:
             raise ConfigError("A BatchSplit of heads cannot stand above Parallel adapters; activate one of the two.")
@@ -107,7 +112,7 @@ def head_inputs(
                 f"BatchSplit has batch sizes {heads.batch_sizes}, in all {sum(heads.batch_sizes)}, but the batch has "
                 f"{batch} sentences; type batch_sizes that add up to {batch}."
             )
-        yield from _split(names, heads.batch_sizes, outputs, attention_mask, batch, kwargs, rows_per_label)
+        yield from _split(names, heads.batch_sizes, whole, batch, rows_per_label)
         return
     if channels > 1 and len(names) != channels:
         raise ConfigError(
@@ -116,12 +121,9 @@ def head_inputs(
         )
     for i, name in enumerate(names):
         if channels == 1:
-            yield HeadInput(name, outputs, attention_mask, dict(kwargs))
+            yield replace(whole, name=name, kwargs=dict(kwargs))
         else:
-            cut = _channel(i, batch, channels)
-            yield HeadInput(
-                name, _map(outputs, cut), _map(attention_mask, cut), {key: _map(v, cut) for key, v in kwargs.items()}
-            )
+            yield whole.cut(name, _channel(i, batch, channels))
 
 
 def _channel(index: int, batch: int, channels: int) -> Callable[[Tensor], Tensor]:
@@ -134,13 +136,7 @@ def _channel(index: int, batch: int, channels: int) -> Callable[[Tensor], Tensor
 
 
 def _split(
-    names: list[str],
-    batch_sizes: list[int],
-    outputs: ModelOutput,
-    attention_mask: Tensor | None,
-    batch: int,
-    kwargs: Mapping[str, Any],
-    rows_per_label: Mapping[str, int],
+    names: list[str], batch_sizes: list[int], whole: HeadInput, batch: int, rows_per_label: Mapping[str, int]
 ) -> Iterator[HeadInput]:
     row = label = 0
     for name, size in zip(names, batch_sizes, strict=True):
@@ -151,8 +147,10 @@ def _split(
         def cut(tensor: Tensor, start: int = start, stop: int = stop) -> Tensor:
             return tensor[start:stop] if tensor.dim() and tensor.shape[0] == batch else tensor
 
-        inputs = {key: v[labels] if key == "labels" and v is not None else _map(v, cut) for key, v in kwargs.items()}
-        yield HeadInput(name, _map(outputs, cut), _map(attention_mask, cut), inputs)
+        part = whole.cut(name, cut)
+        if whole.kwargs.get("labels") is not None:
+            part.kwargs["labels"] = whole.kwargs["labels"][labels]
+        yield part
 
 
 def _map(value: Any, function: Callable[[Tensor], Tensor]) -> Any:

@@ -45,9 +45,7 @@ class Decoder:
 def pretrained_decoder(location: str, config: Any) -> Decoder | None:
     """Read the decoder of a checkpoint; its output embeddings are the encoder's input embeddings.
 
-    Args:
-        location: Where the encoder came from: a folder, or a name on the hub.
-        config: The encoder's configuration; `architectures` says what the checkpoint was saved from.
+    Of the encoder's configuration `architectures` says what the checkpoint was saved from.
 
     Returns:
         The decoder, or None where the checkpoint has none, only a part of one, or one with embeddings of its own.
@@ -74,13 +72,7 @@ def pretrained_decoder(location: str, config: Any) -> Decoder | None:
 
 
 def add_decoder(model: Any, head_name: str, decoder: Decoder | None) -> MaskedLMHead:
-    """Add a masked-language-model head.
-
-    Args:
-        model: A model of adapters.
-        head_name: Name of the head; one that is there goes.
-        decoder: Its weights; None for a new one.
-    """
+    """Add a masked-language-model head with a decoder's weights, or new ones for None; a head of that name goes."""
     model.register_custom_head(MASKED_LM_TYPE, MaskedLMHead)
     if decoder is None:
         head = MaskedLMHead(model, head_name)

@@ -80,11 +80,7 @@ def name_of_adapter(directory: str | os.PathLike[str]) -> str | None:
 def check_saved_head(model: Any, name: str, config: dict[str, Any], id2label: Mapping[int, str] | None = None) -> None:
     """Refuse a saved DLFA head that does not fit the model, or the head of that name that it would replace.
 
-    Args:
-        model: The model that is to take it.
-        name: The name it would get.
-        config: From `read_head_config`.
-        id2label: The label names that it would get instead of its own.
+    `config` is from `read_head_config`, `id2label` what it would get instead of its own label names.
 
     Raises:
         RunError: Naming both values.
@@ -108,27 +104,17 @@ def _size(head: dict[str, Any]) -> Any:
 
 
 def write_safetensors(wanted: bool | None, head: Any = None) -> bool:
-    """Whether safetensors are written.
-
-    Args:
-        wanted: What the caller passed, or None.
-        head: The head that is written, alone or beside an adapter or AdapterFusion layer.
-    """
+    """Whether safetensors are written: by what the caller passed, or None, and the head that is written."""
     from dlfa_adapters.heads.head import is_dlfa_head
 
     return is_dlfa_head(head) if wanted is None else wanted
 
 
 def read_safetensors(wanted: bool | None, folder: str | os.PathLike[str], pickle: str) -> bool:
-    """Whether safetensors are read where there are any; where there are none the pickle is.
+    """Whether safetensors are read where there are any; where there are none `pickle` is, the file that upstream reads.
 
     Beside a DLFA head and in what comes from a hub they are preferred. In any other folder the pickle is, which is what
     upstream reads, and what was written last by default.
-
-    Args:
-        wanted: What the caller passed, or None.
-        folder: The folder, or a name on a hub.
-        pickle: Name of the file that upstream reads.
     """
     if wanted is not None:
         return wanted

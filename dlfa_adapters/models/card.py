@@ -35,13 +35,7 @@ class Card:
 
 
 def write_card(model: Any, card: Card, folder: Path, name: str) -> None:
-    """Write `README.md` with its metadata.
-
-    Args:
-        model: A `DLFAPreTrainedModel`.
-        card: Its contents.
-        folder: An existing folder.
-        name: How the model is called in the card's code: `user/name`, or the folder's name.
+    """Write the card of a `DLFAPreTrainedModel`, which its code calls `name`, as `README.md` with its metadata.
 
     Raises:
         ConfigError: If a score is neither a number in 0..1 nor None.

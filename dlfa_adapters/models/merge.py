@@ -44,12 +44,7 @@ def merge_lora(model: Any, tolerance: float = 1e-5) -> DLFAPreTrainedModel:
 
 @torch.no_grad()
 def probe_scores(model: Any, **options: Any) -> Tensor:
-    """The scores that a model gives to two short texts, in one tensor; without those that are always -inf.
-
-    Args:
-        model: A model in eval mode.
-        **options: Further arguments of its forward.
-    """
+    """The scores that a model in eval mode gives to two short texts, in one tensor; without those that are -inf."""
     config = getattr(model.config, "encoder_config", model.config)
     logits = model(**probe_inputs(config, model.device), **options).logits
     several = logits if isinstance(logits, tuple) else (logits,)

@@ -179,11 +179,7 @@ class PartSize:
 
 
 def parameter_report(model: Any) -> list[PartSize]:
-    """Trainable and all parameters of each part, in the order of the model; a shared parameter counts once.
-
-    Args:
-        model: A model that a tuning has prepared.
-    """
+    """Trainable and all parameters of each part, in the order of the model; a shared parameter counts once."""
     blocks = block_names(model)
     sizes: dict[str, list[int]] = {}
     for name, parameter in model.named_parameters():

@@ -32,10 +32,7 @@ def read_models(runs: Sequence[Path] | None, model: str | None, plot: Path | Non
 def runs_or_encoders(names: Sequence[str], *, alone: bool, named: str = "--before") -> "list[Run | str]":
     """Models by name: the runs among them are read, all else is taken for the name of an encoder.
 
-    Args:
-        names: What was typed.
-        alone: Whether an encoder can be looked at by itself.
-        named: The option that would allow it.
+    An encoder can be looked at by itself if it stands `alone`; the option `named` would allow it.
 
     Raises:
         RunError: If a run folder is not complete.

@@ -22,16 +22,7 @@ def check_translation(
     text: Mapping[str, Sequence[str | Path]],
     plot: Path | None,
 ) -> None:
-    """Refuse a translation that cannot work.
-
-    Args:
-        model: See `translate_tokens`.
-        language_adapter: See there.
-        languages: Of the sentences, and of the translations.
-        units: What BLEU-1 counts; None: by the language.
-        means: A file of means.
-        text: Files by language; none for the sentences.
-        plot: Where to draw the grid.
+    """Refuse a translation that cannot work; for the arguments see `translate_tokens`.
 
     Raises:
         ConfigError: If an option has a value that cannot work, or a language has no mean or text.

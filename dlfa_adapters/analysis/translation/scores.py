@@ -53,13 +53,7 @@ class TokenSets:
 
 
 def token_set(rows: Iterable[Iterable[int]], special: Iterable[int], least: int = 1) -> frozenset[int]:
-    """The pieces that occur in some text.
-
-    Args:
-        rows: Pieces of each sentence.
-        special: What is of no language, such as [CLS].
-        least: How often a piece must occur to be one of them.
-    """
+    """The pieces that occur in the rows of some text, at least so often, without the special ones."""
     times = Counter(piece for row in rows for piece in row)
     return frozenset(piece for piece, count in times.items() if count >= least) - frozenset(special)
 

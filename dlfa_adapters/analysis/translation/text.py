@@ -100,13 +100,7 @@ def measures(sums: np.ndarray) -> np.ndarray:
 
 
 def estimates(sums: np.ndarray, drawn: np.ndarray, sentences: int) -> dict[str, Estimate]:
-    """The measures with their intervals.
-
-    Args:
-        sums: Of all sentences, (12,).
-        drawn: Of each resample, (resamples, 12).
-        sentences: How many there are.
-    """
+    """The measures with their intervals, from sums of all sentences, (12,), and of each resample, (resamples, 12)."""
     values = zip(MEASURES, measures(sums), measures(drawn).T, strict=True)
     return {name: Estimate.of(value, samples, sentences) for name, value, samples in values}
 
