@@ -208,23 +208,24 @@ def language_list(text: str | None) -> list[str] | None:
     return [code for part in (text or "").split(",") if (code := part.strip())] or None
 
 
-def rates(
-    text: str | None, option: str, what: str = "a rate or several, such as 1e-3,1e-2,"
-) -> float | tuple[float, ...] | None:
-    """A rate, several to try with commas between them, or None where the option was left out.
+def numbers(text: str, option: str, what: str = "a rate or several, such as 1e-3,1e-2,") -> tuple[float, ...]:
+    """The numbers in `1e-3,1e-2`.
 
     Raises:
-        ConfigError: If it is no number.
+        ConfigError: If one is no number.
     """
     from dlfa_adapters.ground.errors import ConfigError
 
-    if text is None:
-        return None
     try:
-        values = tuple(float(part) for part in text.split(","))
+        return tuple(float(part) for part in text.split(","))
     except ValueError:
         raise ConfigError(f"expected {what} in {option}, got {text!r}.") from None
-    return values if len(values) > 1 else values[0]
+
+
+def rates(text: str | None, option: str) -> float | tuple[float, ...] | None:
+    """A rate, several to try with commas between them, or None where the option was left out."""
+    values = () if text is None else numbers(text, option)
+    return values if len(values) > 1 else next(iter(values), None)
 
 
 def was_typed(context: typer.Context, name: str) -> bool:

@@ -5,18 +5,16 @@ from typing import Annotated
 
 import typer
 
-from dlfa_cli.analyze.models import read_models
+from dlfa_cli.analyze.models import EncoderToo, Runs, check_some_named, read_models
 from dlfa_cli.options import RESAMPLES, AsJson, BootstrapSeed, Resamples
 
 
 def cosine(
-    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Run folders, of any tuning.")] = None,
+    runs: Runs = None,
     parallel: Annotated[
         Path | None, typer.Option("--parallel", "-p", help="A UTF-8 file: sentence, TAB, its translation a line.")
     ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="An encoder too, or alone: on the hub, a folder, or `offline`.")
-    ] = None,
+    model: EncoderToo = None,
     limit: Annotated[int, typer.Option(min=2, help="Take the first N pairs.")] = 1000,
     resamples: Resamples = RESAMPLES,
     seed: BootstrapSeed = 0,
@@ -41,8 +39,7 @@ def cosine(
 
     if parallel is None:
         raise ConfigError("Sentences and their translations are needed; add --parallel FILE, a TAB between the two.")
-    if not runs and model is None:
-        raise ConfigError("Name what is to be looked at: run folders, or an encoder with --model offline.")
+    check_some_named(runs, model)
     pairs, read = read_parallel(parallel, limit), read_models(runs, model, plot)
     with loading() as screen:
         from dlfa_adapters.analysis.parallel import measure_opened

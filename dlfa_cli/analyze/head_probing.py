@@ -6,16 +6,14 @@ from typing import Annotated
 
 import typer
 
-from dlfa_cli.analyze.models import read_models
-from dlfa_cli.options import AsJson, Format, TagColumn, WordColumn, language_list, rates, sources
+from dlfa_cli.analyze.models import EncoderToo, Runs, check_some_named, read_models
+from dlfa_cli.options import AsJson, Format, TagColumn, WordColumn, language_list, numbers, sources
 
 
 def head_probing(
     task: Annotated[str, typer.Argument(help="ner, pos, xnli, pawsx, ...; or any name, with the labels of the data.")],
-    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Run folders, of any tuning.")] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="An encoder too, or alone: on the hub, a folder, or `offline`.")
-    ] = None,
+    runs: Runs = None,
+    model: EncoderToo = None,
     train: Annotated[
         list[str] | None, typer.Option("--train", help="A file, a folder, hub:NAME or samples:NAME; default: samples.")
     ] = None,
@@ -66,15 +64,11 @@ def head_probing(
     from dlfa_adapters.learning.ranges import parse_numbers
     from dlfa_cli.screen import loading, print_lines, progress_bars, show_json, show_tables
 
-    if not runs and model is None:
-        raise ConfigError("Name what is to be looked at: run folders, or an encoder with --model offline.")
+    check_some_named(runs, model)
     if data is None and (languages is not None or by_language):
         option = "--languages" if languages is not None else "--by-language"
         raise ConfigError(f"{option} is for test data; name some with --data, or leave it out.")
-    given = rates(lr, "--lr")
-    options = ProbeOptions(
-        learning_rates=(given,) if isinstance(given, float) else given or (), epochs=epochs, seed=seed, score=score
-    )
+    options = ProbeOptions(learning_rates=numbers(lr, "--lr"), epochs=epochs, seed=seed, score=score)
     source, dev_source = sources(train, "--train") or default_source(task), sources(dev, "--dev")
     reading = Reading(format, word_column, tag_column)
     for place in each_place(source):

@@ -5,18 +5,16 @@ from typing import Annotated
 
 import typer
 
-from dlfa_cli.analyze.models import read_models
-from dlfa_cli.options import RESAMPLES, AsJson, Format, Resamples, language_list, rates
+from dlfa_cli.analyze.models import EncoderToo, Runs, check_some_named, read_models
+from dlfa_cli.options import RESAMPLES, AsJson, Format, Resamples, language_list, numbers
 
 
 def language_id(
-    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Run folders, of any tuning.")] = None,
+    runs: Runs = None,
     data: Annotated[
         Path | None, typer.Option("--data", "-d", help="A folder of text: de.txt, de/test.tsv, ..., a text a line.")
     ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="An encoder too, or alone: on the hub, a folder, or `offline`.")
-    ] = None,
+    model: EncoderToo = None,
     languages: Annotated[
         str | None, typer.Option("--languages", "-l", help="Only these, such as `de,sw`; default: all.")
     ] = None,
@@ -49,17 +47,10 @@ def language_id(
 
     if data is None:
         raise ConfigError("Text by language is needed; add --data FOLDER, with files such as de.txt or de/test.tsv.")
-    if not runs and model is None:
-        raise ConfigError("Name what is to be looked at: run folders, or an encoder with --model offline.")
+    check_some_named(runs, model)
     read = read_models(runs, model, plot)
-    given = rates(lr, "--lr")
-    options = LanguageIdOptions(
-        pooling=pooling,
-        learning_rates=(given,) if isinstance(given, float) else given or (),
-        epochs=epochs,
-        resamples=resamples,
-        seed=seed,
-    )
+    chosen = numbers(lr, "--lr")
+    options = LanguageIdOptions(pooling=pooling, learning_rates=chosen, epochs=epochs, resamples=resamples, seed=seed)
     text = read_text_by_language(data, language_list(languages), limit, format)
     text.check_parts()
     with loading() as screen:

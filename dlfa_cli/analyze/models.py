@@ -3,10 +3,25 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 if TYPE_CHECKING:
     from dlfa_adapters.runs import Run
+
+Runs = Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Run folders, of any tuning.")]
+EncoderToo = Annotated[
+    str | None, typer.Option("--model", "-m", help="An encoder too, or alone: on the hub, a folder, or `offline`.")
+]
+
+
+def check_some_named(runs: Sequence[Path] | None, model: str | None) -> None:
+    """Refuse a command that names no run and no encoder."""
+    from dlfa_adapters.ground.errors import ConfigError
+
+    if not runs and model is None:
+        raise ConfigError("Name what is to be looked at: run folders, or an encoder with --model offline.")
 
 
 def read_models(runs: Sequence[Path] | None, model: str | None, plot: Path | None) -> "list[Run]":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlfa_cli.analyze.models import runs_or_encoders
-from dlfa_cli.options import RESAMPLES, AsJson, Format, Resamples, TagColumn, WordColumn, language_list, rates
+from dlfa_cli.options import RESAMPLES, AsJson, Format, Resamples, TagColumn, WordColumn, language_list, numbers
 
 if TYPE_CHECKING:
     from dlfa_adapters.analysis.states import Opened
@@ -75,11 +75,8 @@ def probing(
     from dlfa_adapters.predict.centred import NOT_TOLD, check_not_centred
     from dlfa_cli.screen import loading, print_lines, progress_bars, show_json, show_tables
 
-    given = rates(lr, "--lr")
-    options = ProbeOptions(
-        learning_rates=(given,) if isinstance(given, float) else given or (),
-        epochs=epochs, seed=seed, score=score, resamples=resamples,
-    )  # fmt: skip
+    chosen_rates = numbers(lr, "--lr")
+    options = ProbeOptions(learning_rates=chosen_rates, epochs=epochs, seed=seed, score=score, resamples=resamples)
     chosen = parse_numbers(layers) if layers else None
     if not tasks:
         raise ConfigError("Name what is probed for: --task pos=PLACE, or --task pos for the samples; repeatable.")

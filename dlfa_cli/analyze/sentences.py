@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from dlfa_cli.analyze.models import read_models
+from dlfa_cli.analyze.models import EncoderToo, Runs, check_some_named, read_models
 from dlfa_cli.options import RESAMPLES, AsJson, BootstrapSeed, Resamples
 
 
 def sentences(
-    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Run folders, of any tuning.")] = None,
+    runs: Runs = None,
     parallel: Annotated[
         list[str] | None,
         typer.Option(
@@ -20,9 +20,7 @@ def sentences(
             help="Sentence, TAB, translation a line; x.en-de of x.en-de.en and x.en-de.de; or a folder. Repeatable.",
         ),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="An encoder too, or alone: on the hub, a folder, or `offline`.")
-    ] = None,
+    model: EncoderToo = None,
     layers: Annotated[list[int] | None, typer.Option("--layer", "-l", help="Only this layer. Repeatable.")] = None,
     limit: Annotated[int | None, typer.Option(min=2, help="Take the first N pairs of each.")] = None,
     neighbours: Annotated[int, typer.Option(min=1, help="Nearest ones that CSLS takes the mean of.")] = 10,
@@ -48,8 +46,7 @@ def sentences(
 
     if not parallel:
         raise ConfigError("Sentences and their translations are needed; add --parallel FILE, a TAB between the two.")
-    if not runs and model is None:
-        raise ConfigError("Name what is to be looked at: run folders, or an encoder with --model offline.")
+    check_some_named(runs, model)
     texts = [read_parallel_text(files, limit) for files in find_parallel(parallel)]
     read = read_models(runs, model, plot)
     with loading() as screen:

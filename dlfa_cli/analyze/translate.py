@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dlfa_cli.options import RESAMPLES, AsJson, BootstrapSeed, Resamples, files_by_language, rates
+from dlfa_cli.options import RESAMPLES, AsJson, BootstrapSeed, Resamples, files_by_language, numbers
 
 
 def translate(
@@ -80,8 +80,7 @@ def translate(
         languages, pairs = (languages[1], languages[0]), [(second, first) for first, second in pairs]
     of_text = files_by_language(text, "--text")
     chosen = None if layers is None else parse_numbers(layers)
-    given = rates(alphas, "--alphas", "weights such as 0.5,1,2")
-    weights = check_alphas(given if isinstance(given, tuple) else [given] if given is not None else [])
+    weights = check_alphas(numbers(alphas, "--alphas", "weights such as 0.5,1,2"))
     check_translation(model, language_adapter, languages, units=units, means=means, text=of_text, plot=plot)
     with loading() as screen:
         from dlfa_adapters.analysis.translation.prepare import translate_tokens

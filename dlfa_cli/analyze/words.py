@@ -5,23 +5,21 @@ from typing import Annotated
 
 import typer
 
-from dlfa_cli.analyze.models import read_models
+from dlfa_cli.analyze.models import EncoderToo, Runs, read_models
 from dlfa_cli.options import RESAMPLES, AsJson, BootstrapSeed, Resamples
 
 WORD2VEC = "word2vec"
 
 
 def words(
-    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Run folders, of any tuning.")] = None,
+    runs: Runs = None,
     dictionary: Annotated[
         list[str] | None,
         typer.Option(
             "--dictionary", "-d", metavar="[en-de=]FILE", help="A word, TAB or blank, its translation a line."
         ),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="An encoder too, or alone: on the hub, a folder, or `offline`.")
-    ] = None,
+    model: EncoderToo = None,
     text: Annotated[
         list[str] | None,
         typer.Option(metavar="LANGUAGE=FILE", help="Text in which words have contexts; for every language."),
