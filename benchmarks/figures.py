@@ -33,6 +33,7 @@ import retrieval_tables
 import shift_tables
 import small_data
 import speed_tables
+import translation_tables
 import tunings
 
 ROOT = Path(__file__).parents[1]
@@ -345,7 +346,8 @@ def names() -> dict[str, Any]:
         "shift_xnli": shift_tables.Shift("xnli", lambda: rows("language-shift.jsonl")),
         "freezing_xnli": Tunings("xnli", "freezing.jsonl"),
         "pretraining": pretraining_tables.Pretraining(rows),
-        "translation": pretraining_tables.Translation(rows),
+        "pretraining_short": pretraining_tables.Pretraining(rows, "pretraining-short.jsonl"),
+        "translation": translation_tables.Translation(rows),
         "language_id": language_tables.LanguageId(rows),
         "overlap": language_tables.Overlap(rows),
         "speed": speed_tables,

@@ -226,14 +226,17 @@ class Study:
         self.words = {row["dictionary"]: row for row in rows if "dictionary" in row}
 
     def kinds(self) -> list[tuple[str, str, int]]:
-        """Kind, size and window of the encoders, those of several seeds once."""
+        """Kind, size and window of the encoders, those of several seeds once: a text after the other."""
         rows = [row["cell"] for row in self.encoders.values()]
-        return list(dict.fromkeys((cell["kind"], cell["size"], cell["window"]) for cell in rows))
+        found = dict.fromkeys((cell["kind"], cell["size"], cell["window"]) for cell in rows)
+        sizes = list(dict.fromkeys(cell["size"] for cell in rows))
+        return sorted(found, key=lambda kind: (sizes.index(kind[1]), kind[0], -kind[2]))
 
     def of(self, kind: str, size: str, window: int) -> list[str]:
         """The encoders of a kind, one a seed."""
         wanted = (kind, size, window)
-        return [name for name, row in self.encoders.items() if tuple(row["cell"][x] for x in KEYS) == wanted]
+        found = [name for name, row in self.encoders.items() if tuple(row["cell"][x] for x in KEYS) == wanted]
+        return sorted(found, key=lambda name: int(self.encoders[name]["cell"]["seed"]))
 
     def mrr(self, name: str, dictionary: str, state: str, how: str = CONTEXT, order: str = "cosine") -> float:
         """The MRR of an encoder in a state, in %."""
@@ -277,9 +280,10 @@ def words(study: Study) -> list[str]:
         names = study.of(kind, size, window)
         best = {name: study.best(name) for name in names}
         values = [fmean(study.mrr(name, x, best[name]) for name in names) for x in study.words]
+        each = [fmean(study.mrr(name, x, best[name]) for x in study.words) for name in names]
         cells = [size, kind, window, ", ".join(best.values()), *(f"{value:.1f}" for value in [*values, fmean(values)])]
-        lines.append(cells)
-    return table(["text", "vectors", "window", "layer", *study.words, "mean"], lines).splitlines()
+        lines.append([*cells, ", ".join(f"{value:.1f}" for value in each)])
+    return table(["text", "vectors", "window", "layer", *study.words, "mean", "of each seed"], lines).splitlines()
 
 
 def transfer(study: Study) -> list[str]:
@@ -293,11 +297,12 @@ def transfer(study: Study) -> list[str]:
         for task, tuning in study.ways(names[0]):
             scores = [study.score(name, task, tuning) for name in names]
             mean = {x: fmean(each[x] for each in scores) for x in scores[0]}
-            over = fmean(value for x, value in mean.items() if x != "en")
+            each = [fmean(value for x, value in of_one.items() if x != "en") for of_one in scores]
             cells = [f"{mean[x]:.1f}" if x in mean else "" for x in ["en", *targets]]
-            lines.append([task, size, kind, window, tuning, *cells, f"{over:.1f}"])
+            over = [f"{fmean(each):.1f}", ", ".join(f"{value:.1f}" for value in each)]
+            lines.append([task, size, kind, window, tuning, *cells, *over])
     lines.sort(key=lambda line: line[0])
-    header = ["task", "text", "vectors", "window", "tuning", "en", *targets, "mean of targets"]
+    header = ["task", "text", "vectors", "window", "tuning", "en", *targets, "mean of targets", "of each seed"]
     return table(header, lines).splitlines()
 
 
@@ -317,7 +322,7 @@ def losses(study: Study) -> list[str]:
 
 
 def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """MRR by layer, MRR by dictionary, and a panel for each task and tuning with the scores by language."""
+    """MRR by layer and by dictionary, and a panel for each task and tuning by language; means over seeds."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -330,24 +335,25 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     for unused in axes[2 + len(ways) :]:
         unused.set_axis_off()
     for kind, size, window in study.kinds():
-        name = study.of(kind, size, window)[0]
+        names = study.of(kind, size, window)
         label = f"{kind}, {size}" if kind == "word2vec" else f"{kind} {window}, {size}"
         color = {"word2vec": "gray"}.get(kind, "C0" if window == WINDOWS[0] else "C1")
         style = {"color": color, "label": label, "ls": "-" if size == list(SIZES)[-1] else ":"}
         if study.words:
-            means = [fmean(study.mrr(name, x, state) for x in study.words) for state in study.states(name)]
+            layers = study.states(names[0])
+            means = [fmean(study.mrr(name, x, state) for x in study.words for name in names) for state in layers]
             if len(means) > 1:
                 by_layer.plot(means, marker=".", **style)
             else:
                 by_layer.axhline(means[0], **style)
-            best = study.best(name)
-            by_dictionary.plot(list(study.words), [study.mrr(name, x, best) for x in study.words], marker=".", **style)
+            values = [fmean(study.mrr(name, x, study.best(name)) for name in names) for x in study.words]
+            by_dictionary.plot(list(study.words), values, marker=".", **style)
         for panel, way in zip(panels, ways, strict=True):
             panel.set_title(", ".join(way), fontsize=9)
             panel.set(ylabel="F1, %" if way[0] == "ner" else "accuracy, %; a third is chance")
-            if way in study.ways(name):
-                scores = study.score(name, *way)
-                panel.plot(list(scores), list(scores.values()), marker=".", **style)
+            if way in study.ways(names[0]):
+                scores = [study.score(name, *way) for name in names]
+                panel.plot(list(scores[0]), [fmean(each[x] for each in scores) for x in scores[0]], marker=".", **style)
     by_layer.set(xlabel="layer", ylabel="MRR, %, mean over dictionaries")
     by_dictionary.set(ylabel="MRR, %, best layer")
     by_layer.legend(fontsize=7)

@@ -1,9 +1,8 @@
-"""Figures and tables of docs/results/pretraining.md: small BERTs from scratch, and what one of them translates."""
+"""Figures and tables of docs/results/pretraining.md: small BERTs from scratch; see also `translation_tables.py`."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import pairwise
-from statistics import fmean
+from statistics import correlation, fmean
 from typing import Any
 
 import pretraining_study
@@ -15,19 +14,20 @@ Encoder = tuple[str, str, int]
 
 
 class Pretraining:
-    """The rows of `pretraining_study.py`.
+    """The rows of `pretraining_study.py`; where nothing else is said, means over seeds.
 
     Args:
         rows: Gives a file of docs/results/raw.
+        name: Of the file.
     """
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+    def __init__(self, rows: Rows, name: str = "pretraining.jsonl") -> None:
+        self._rows, self._name = rows, name
 
     @cached_property
     def study(self) -> pretraining_study.Study:
         """All rows."""
-        return pretraining_study.Study(self._rows("pretraining.jsonl"))
+        return pretraining_study.Study(self._rows(self._name))
 
     def words(self) -> list[str]:
         """Word retrieval, a line an encoder."""
@@ -41,9 +41,9 @@ class Pretraining:
         """What the short window costs."""
         return pretraining_study.losses(self.study)
 
-    def name(self, encoder: Encoder) -> str:
-        """The one of the first seed."""
-        return self.study.of(*encoder)[0]
+    def names(self, encoder: Encoder) -> list[str]:
+        """One a seed."""
+        return self.study.of(*encoder)
 
     @property
     def berts(self) -> list[Encoder]:
@@ -60,38 +60,74 @@ class Pretraining:
         """Their names."""
         return list(self.study.words)
 
+    def mrrs(self, *encoder: Any, words: Sequence[str] = ()) -> list[float]:
+        """In the best layer, the mean over dictionaries or some of them, in %, of each seed."""
+        return [
+            fmean(self.study.mrr(name, each, self.study.best(name)) for each in words or self.dictionaries)
+            for name in self.names(encoder)  # type: ignore[arg-type]
+        ]
+
     def mrr(self, *encoder: Any, words: Sequence[str] = ()) -> float:
-        """In its best layer, the mean over dictionaries or some of them, in %."""
-        name = self.name(encoder)  # type: ignore[arg-type]
-        best = self.study.best(name)
-        return fmean(self.study.mrr(name, each, best) for each in words or self.dictionaries)
+        """The mean of `mrrs`."""
+        return fmean(self.mrrs(*encoder, words=words))
+
+    def in_layer(self, layer: int, *encoder: Any) -> float:
+        """The mean MRR over dictionaries in a layer, in %."""
+        names = self.names(encoder)  # type: ignore[arg-type]
+        return fmean(self.study.mrr(name, each, str(layer)) for name in names for each in self.dictionaries)
 
     def higher(self, first: Encoder, second: Encoder) -> int:
         """In how many dictionaries the first has the higher MRR."""
         return sum(self.mrr(*first, words=[x]) > self.mrr(*second, words=[x]) for x in self.dictionaries)
 
-    def half_width(self, *encoder: Any) -> float:
-        """Half of the widest interval of its MRR, over dictionaries, in points."""
-        name = self.name(encoder)  # type: ignore[arg-type]
+    def half_widths(self, *encoder: Any) -> list[float]:
+        """Half of the interval of the MRR of the first seed in each dictionary, in points."""
+        name = self.names(encoder)[0]  # type: ignore[arg-type]
         wanted = (f"{name}, {pretraining_study.CONTEXT}", self.study.best(name), "cosine")
         rows = [row for each in self.study.words.values() for row in each["scores"]]
         found = [r["mrr"] for r in rows if (r["system"], r["state"], r["order"]) == wanted]
-        return max(50 * (row["high"] - row["low"]) for row in found)
+        return [50 * (row["high"] - row["low"]) for row in found]
+
+    def half_width(self, *encoder: Any) -> float:
+        """That of the mean over dictionaries, as if they had no word in common."""
+        found = self.half_widths(*encoder)
+        return float(sum(each**2 for each in found) ** 0.5 / len(found))
 
     def by_chance(self) -> list[float]:
         """The MRR of ranks at random in each dictionary, in %, if no translation stands in it twice."""
         items = [row["items"] for row in self.study.words.values()]
         return [100 * sum(1 / rank for rank in range(1, n + 1)) / n for n in items]
 
-    def score(self, encoder: Encoder, task: str, tuning: str = "features", language: str | None = None) -> float:
-        """In one language, or the mean of all but English, in %."""
-        scores = self.study.score(self.name(encoder), task, tuning)
-        return scores[language] if language else fmean(value for x, value in scores.items() if x != "en")
+    def scores(self, encoder: Encoder, task: str, tuning: str = "features", language: str = "") -> list[float]:
+        """In one language, or the mean of all but English, in %, of each seed."""
+        found = [self.study.score(name, task, tuning) for name in self.names(encoder)]
+        return [each[language] if language else fmean(v for x, v in each.items() if x != "en") for each in found]
 
-    def told(self, *encoder: Any) -> dict[str, Any]:
+    def score(self, encoder: Encoder, task: str, tuning: str = "features", language: str = "") -> float:
+        """The mean of `scores`."""
+        return fmean(self.scores(encoder, task, tuning, language))
+
+    def gain(self, new: Encoder, old: Encoder, task: str, tuning: str = "features") -> float:
+        """By how many points a score is above another."""
+        return self.score(new, task, tuning) - self.score(old, task, tuning)
+
+    def goes_with_words(self, task: str, tuning: str = "features") -> float:
+        """The rank correlation of MRR and a score over the encoders that have both; no two of them are equal."""
+        those = [kind for kind in self.encoders if (task, tuning) in self.study.ways(self.names(kind)[0])]
+        mrr, scores = (
+            [of(kind) for kind in those] for of in (lambda x: self.mrr(*x), lambda x: self.score(x, task, tuning))
+        )
+        return correlation([sorted(mrr).index(x) for x in mrr], [sorted(scores).index(x) for x in scores])
+
+    def told(self, *encoder: Any, seed: int = 0) -> dict[str, Any]:
         """What is written down of the pre-training."""
-        found: dict[str, Any] = self.study.encoders[self.name(encoder)]["pretraining"]  # type: ignore[arg-type]
+        name = self.names(encoder)[seed]  # type: ignore[arg-type]
+        found: dict[str, Any] = self.study.encoders[name]["pretraining"]
         return found
+
+    def perplexities_of(self, *encoder: Any) -> list[float]:
+        """On held-out text, of each seed."""
+        return [self.told(*encoder, seed=k)["perplexity"] for k in range(len(self.names(encoder)))]  # type: ignore[arg-type]
 
     def times(self, *encoder: Any) -> float:
         """How often a BERT saw its text."""
@@ -103,92 +139,30 @@ class Pretraining:
         return float(next(row[of] for row in self._rows("pretraining-unigrams.json") if row["text"] == size))
 
     def perplexities(self) -> list[str]:
-        """A line for each text: guessing by frequencies, and both BERTs."""
+        """A line for each text: guessing by frequencies, and both BERTs, each seed."""
         lines = []
         for size in pretraining_study.SIZES:
-            berts = [self.told("bert", size, window) for window in pretraining_study.WINDOWS]
+            berts = [self.perplexities_of("bert", size, window) for window in pretraining_study.WINDOWS]
             guessed = [f"{self.unigram(size, of):,.0f}" for of in ("all text", "by language")]
-            lines.append([size, *guessed, *(f"{bert['perplexity']:.0f}" for bert in berts)])
+            lines.append([size, *guessed, *(", ".join(f"{x:,.0f}" for x in each) for each in berts)])
         header = ["text", "frequencies of pieces", "of its language", "BERT, window 512", "BERT, window 20"]
         return table(header, lines)
 
+    def growth(self) -> list[str]:
+        """A line for each encoder: what it had after the short training, an arrow, and what each seed has now."""
+        short, lines = Pretraining(self._rows, "pretraining-short.jsonl"), []
+        for encoder in self.encoders:
+            pairs = [[of.mrrs(*encoder) for of in (short, self)]]
+            ways = self.study.ways(self.names(encoder)[0])
+            for way in (("ner", "features"), ("ner", "full"), ("xnli", "full")):
+                pairs.append([of.scores(encoder, *way) if way in ways else [] for of in (short, self)])
+            told = [of.perplexities_of(*encoder) if encoder in self.berts else [] for of in (short, self)]
+            cells = [_moved(*told, 0), *(_moved(*pair, 1) for pair in pairs)]
+            lines.append([f"{encoder[1]}, {encoder[0]} {encoder[2]}", *cells])
+        return table(["", "perplexity", "MRR", "NER, features", "NER, full", "XNLI, full"], lines)
 
-class Translation:
-    """The rows of `dlfa analyze translate`.
 
-    Args:
-        rows: Gives a file of docs/results/raw.
-    """
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
-    @cached_property
-    def rows(self) -> dict[str, dict[str, Any]]:
-        """By target language."""
-        return {row["languages"][1]: row for row in self._rows("translation.jsonl")}
-
-    @property
-    def targets(self) -> list[str]:
-        """The target languages."""
-        return list(self.rows)
-
-    def scores(self, target: str, layer: int | str, alpha: float = 0.0) -> dict[str, Any]:
-        """Of a shift, or of `copy`, `unshifted`, `best`: that of the highest BLEU-1."""
-        row = self.rows[target]
-        if layer == "best":
-            layer, alpha = row["best"]["layer"], row["best"]["alpha"]
-        if isinstance(layer, str):
-            found: dict[str, Any] = row[layer]
-            return found
-        return next(cell["scores"] for cell in row["cells"] if (cell["layer"], cell["alpha"]) == (layer, alpha))
-
-    def value(self, target: str, layer: int | str, alpha: float = 0.0, of: str = "bleu_1") -> float:
-        """One of the scores in %; nan where there is none."""
-        value = self.scores(target, layer, alpha)[of]["value"]
-        return float("nan") if value is None else 100 * value
-
-    def all(self, of: str, layers: Sequence[int] = ()) -> list[float]:
-        """A score of every shift, or those of some layers."""
-        return [
-            self.value(target, cell["layer"], cell["alpha"], of)
-            for target, row in self.rows.items()
-            for cell in row["cells"]
-            if not layers or cell["layer"] in layers
-        ]
-
-    def rises(self, of: str, layer: int, target: str) -> bool:
-        """Whether a score never falls as alpha grows from 0."""
-        alphas = sorted({cell["alpha"] for cell in self.rows[target]["cells"]})
-        values = [self.value(target, "unshifted", of=of), *(self.value(target, layer, alpha, of) for alpha in alphas)]
-        return all(a <= b for a, b in pairwise(values))
-
-    def best_gap(self, target: str) -> float:
-        """The highest gap of all shifts, in points."""
-        row = self.rows[target]
-        return max(self.value(target, cell["layer"], cell["alpha"], "gap") for cell in row["cells"])
-
-    def table(self) -> list[str]:
-        """A line for each direction and the input, what comes out without a shift, and the best shift."""
-        lines = []
-        for target, row in self.rows.items():
-            best = "layer {layer}, alpha {alpha:g}".format(**row["best"])
-            for what, key in (("the input", "copy"), ("no shift", "unshifted"), (best, "best")):
-                scores = self.scores(target, key)
-                cells = [f"{self.value(target, key, of=of):.1f}" for of in ("bleu_1", "others")]
-                gap = "{value:.1f} ({low:.1f} to {high:.1f})".format(**{k: 100 * v for k, v in scores["gap"].items()})
-                rate = f"{self.value(target, key, of='convert_rate'):.0f}"
-                lines.append([f"en → {target}, {what}", *cells, gap, rate])
-        return table(["", "BLEU-1", "others", "gap", "convert rate"], lines)
-
-    def grid(self, of: str, decimals: int = 0) -> list[str]:
-        """A line a layer: a score at each alpha, a column a direction."""
-        lines = []
-        for layer in range(1, next(iter(self.rows.values()))["depth"] + 1):
-            cells = []
-            for target, row in self.rows.items():
-                alphas = sorted({cell["alpha"] for cell in row["cells"]})
-                values = [self.value(target, layer, alpha, of) for alpha in alphas]
-                cells.append(" / ".join("–" if x != x else f"{x:.{decimals}f}" for x in values))
-            lines.append([str(layer), *cells])
-        return table(["layer", *(f"en → {target}" for target in self.targets)], lines)
+def _moved(before: Sequence[float], after: Sequence[float], decimals: int) -> str:
+    """`508 → 1,055, 568`."""
+    old, new = (", ".join(f"{x:,.{decimals}f}" for x in each) for each in (before, after))
+    return f"{old} → {new}" if old else ""

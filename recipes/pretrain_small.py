@@ -11,8 +11,9 @@ many sentences, with windows of 512 and of 20 pieces (5 and 6). The paper has 20
 Wikipedia in 15 languages and models as wide as BERT base; how long it trained them is not said in it.
 Data: `--text` is a folder with `en.txt` and so on, a sentence or paragraph a line; dictionaries are those of MUSE or
 XLING-BLI, with their languages in their names; `--data` is what a task is learnt from, in English, and scored on.
-Scores: docs/results/pretraining.md has them for 12 million pieces, which leave a window of 512 hardly trained.
-Time and memory: by `--pieces`, `--width` and `--blocks`. 12 million pieces with 6 blocks of width 256 took one to two
+Scores: docs/results/pretraining.md has them for 98 million pieces, and for 12 million, which leave a window of 512
+hardly trained.
+Time and memory: by `--pieces`, `--width` and `--blocks`. 98 million pieces with 6 blocks of width 256 took four to ten
 minutes and 5 GB on an H200 that other trainings shared.
 """
 

@@ -27,6 +27,7 @@ def figures(monkeypatch):
         "shift_tables",
         "small_data",
         "speed_tables",
+        "translation_tables",
         "tunings",
     ):
         sys.modules.pop(name, None)
