@@ -66,9 +66,6 @@ def text_of(name: str) -> str:
 def recipes_folder(package: Path = Path(__file__).parent) -> Path:
     """Where the recipes are: in the installed package, or beside it in a checkout.
 
-    Args:
-        package: The folder of this package.
-
     Raises:
         FileNotFoundError: If they are in neither place.
     """
@@ -91,19 +88,11 @@ def about(name: str) -> str:
 
 
 def copy(name: str, to: Path, force: bool = False) -> Path:
-    """Copy a recipe.
-
-    Args:
-        name: Its name, with or without `.py`.
-        to: A file, or a folder that exists.
-        force: Whether to overwrite a file.
-
-    Returns:
-        The copy.
+    """Copy a recipe, by its name with or without `.py`, to a file or into a folder that exists; the place of the copy.
 
     Raises:
         FileNotFoundError: If there is no such recipe.
-        FileExistsError: If something is in the way.
+        FileExistsError: If something is in the way, and for a file `force` does not say to overwrite it.
     """
     known = recipes()
     name = name.removesuffix(".py")

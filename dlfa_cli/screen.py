@@ -134,9 +134,6 @@ def loading(what: str = "Starting (loading PyTorch and adapters)") -> Iterator["
 
     What a command needs of the library besides is imported in the block.
 
-    Args:
-        what: What the line on the screen says.
-
     Yields:
         The console on stderr.
     """

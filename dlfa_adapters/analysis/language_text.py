@@ -17,7 +17,7 @@ from dlfa_adapters.data.readers.lines import iter_lines
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.data.windows import make_windows
 from dlfa_adapters.data.words import split_words
-from dlfa_adapters.encoders.means import CountedRow
+from dlfa_adapters.encoders.means import CountedRow, some_at_once
 from dlfa_adapters.ground.errors import ConfigError, DataError
 
 _AT_ONCE = 256  # texts that are in memory as pieces
@@ -137,8 +137,7 @@ class CountedRows:
 
     def of(self, texts: Iterable[Text], language: str) -> Iterator[CountedRow]:
         """The rows of some texts."""
-        iterator = iter(texts)
-        while some := list(islice(iterator, _AT_ONCE)):
+        for some in some_at_once(texts, _AT_ONCE):
             self.texts += len(some)
             yield from self._of_some(some, language)
 

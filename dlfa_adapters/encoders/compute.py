@@ -173,9 +173,7 @@ class Below(Change):
     def replaced(self, encoder: Any, outputs: Mapping[int, Callable[[Tensor], Tensor | None]]) -> Iterator[None]:
         """Let some blocks hand out something else; their weights stay where they are.
 
-        Args:
-            encoder: The model or its encoder.
-            outputs: For each block, from 1, what it gives for what it is given; for None it runs as it is.
+        `outputs` has for each block, from 1, what it gives for what it is given; for None it runs as it is.
         """
         blocks = blocks_of(encoder)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -26,6 +26,8 @@ from dlfa_adapters.encoders.parts import encoder_of, layer_fingerprints
 from dlfa_adapters.encoders.states import Change, states_of
 from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
 from dlfa_adapters.ground.tensors import read_tensors, save_tensors
+
+Item = TypeVar("Item")
 
 _AT_ONCE = 512  # rows in memory, from which batches of like length are made
 
@@ -74,7 +76,7 @@ def mean_states(
     config = encoder.config
     layers = range(config.num_hidden_layers + 1)
     sums, count = torch.zeros(len(layers), config.hidden_size, dtype=torch.float64, device=encoder.device), 0.0
-    for some in _some_of(rows):
+    for some in some_at_once(rows, _AT_ONCE):
         lengths = [len(row.input_ids) for row in some]
         for batch in token_budget_batches(lengths, max_tokens or tokens_at_once(encoder, config)):
             chosen = [some[i] for i in batch]
@@ -93,9 +95,10 @@ def mean_states(
     return (sums / count).float().cpu(), count
 
 
-def _some_of(rows: Iterable[CountedRow]) -> Iterator[list[CountedRow]]:
-    iterator = iter(rows)
-    while some := list(islice(iterator, _AT_ONCE)):
+def some_at_once(items: Iterable[Item], number: int) -> Iterator[list[Item]]:
+    """The items, so many at a time."""
+    iterator = iter(items)
+    while some := list(islice(iterator, number)):
         yield some
 
 

@@ -65,9 +65,7 @@ def pooler_of(model: Any) -> "nn.Module | None":
 def part_of(name: str, block_numbers: dict[str, int]) -> str:
     """To which part of the model a parameter belongs, for tables.
 
-    Args:
-        name: Name of the parameter in the model.
-        block_numbers: Name of each block, with a dot at its end, to its number from 1.
+    `block_numbers` leads from the name of each block, with a dot at its end, to its number from 1.
     """
     if ".fusion." in name:
         return "fusion"

@@ -98,7 +98,8 @@ class Shift(Change):
         """The output of a block, of which the state is the one tensor as wide as a state and no attention."""
         if isinstance(output, Tensor):
             return self._moved(output)
-        at = next(i for i, each in enumerate(output) if _is_state(each, len(self.vector)))
+        tensors = [(i, each) for i, each in enumerate(output) if isinstance(each, Tensor) and each.dim() <= 3]
+        at = next(i for i, each in tensors if each.shape[-1] == len(self.vector))
         return (*output[:at], self._moved(output[at]), *output[at + 1 :])
 
     def _of_encoder(self, encoder: Any, output: Any) -> Any:
@@ -112,10 +113,6 @@ class Shift(Change):
         if output.get("hidden_states") is not None and output.hidden_states[-1] is last:
             output["hidden_states"] = (*output.hidden_states[:-1], moved)
         return output
-
-
-def _is_state(value: Any, width: int) -> bool:
-    return isinstance(value, Tensor) and value.dim() <= 3 and value.shape[-1] == width
 
 
 def _pooled(encoder: Any, last: Tensor, rest: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -80,11 +80,7 @@ class States(ABC):
         """The states of some windows one after the other, in float32: (tokens, layers, width)."""
 
     def batch(self, indices: Sequence[int], layers: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """States of some windows, padded on the right with zeros.
-
-        Args:
-            indices: Which windows.
-            layers: Which states.
+        """States of some windows in some layers, padded on the right with zeros.
 
         Returns:
             States in float32, (len(layers), batch, seq, width), and the attention mask, (batch, seq).

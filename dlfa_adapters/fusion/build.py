@@ -228,12 +228,9 @@ def check_fuse_layer(fuse_layer: object, num_layers: int) -> tuple[int, ...]:
 
 
 def state_indices(fusion: str, fuse_layer: tuple[int, ...], num_layers: int) -> tuple[int, ...]:
-    """The states that a fusion takes, in calling order; `num_layers` stands for the last hidden state.
+    """The states that a fusion takes, in calling order; `num_layers`, L, stands for the last hidden state.
 
-    Args:
-        fusion: A name of `FUSIONS`.
-        fuse_layer: Checked layers, () where the fusion takes none.
-        num_layers: Number of blocks L.
+    The fuse layers are checked ones, () where the fusion takes none.
     """
     states = FUSIONS[fusion].states
     if states == "all":

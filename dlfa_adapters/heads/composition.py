@@ -88,16 +88,10 @@ def head_inputs(
     kwargs: Mapping[str, Any],
     rows_per_label: Mapping[str, int],
 ) -> Iterator[HeadInput]:
-    """Cut the encoder's output and the other inputs for each head.
+    """Cut the encoder's output and the other inputs of `batch` rows for each of the heads in force.
 
-    Args:
-        heads: The heads in force; a `BatchSplit` of heads cuts the batch.
-        adapters: The composition in force.
-        outputs: The encoder's output.
-        attention_mask: (batch, seq) or None.
-        batch: Number B of rows of the input.
-        kwargs: Further inputs.
-        rows_per_label: By head, how many rows of the input make one item of `labels`: more than 1 in multiple choice.
+    A `BatchSplit` of heads cuts the batch. `rows_per_label` says by head how many rows of the input make one item of
+    `labels`: more than 1 in multiple choice.
 
     Raises:
         ConfigError: If the number of heads is not that of the channels, or the batch sizes do not add up.

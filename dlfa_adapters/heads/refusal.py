@@ -37,12 +37,7 @@ _LAYOUT = {
 
 
 def check_composition(setup: AdapterCompositionBlock | None, adapters_config: Any, config: Any) -> None:
-    """Refuse a composition that gives other results than its adapters one by one.
-
-    Args:
-        setup: The composition to activate.
-        adapters_config: `model.adapters_config`.
-        config: The model's configuration: DeBERTa's LoRA differs.
+    """Refuse a composition that gives other results than its adapters one by one; the model's `config` knows DeBERTa.
 
     Raises:
         ConfigError: With the reason and what to do instead.

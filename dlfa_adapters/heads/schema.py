@@ -133,11 +133,7 @@ def check_head_name(head_name: object, kind: str = "head") -> str:
     """Refuse a name that cannot be that of a module, or that would leave the folder it is saved in.
 
     Heads and adapters are stored in an `nn.ModuleDict`, which takes no dots and no names of its own attributes (`keys`,
-    `to`...). A slash is fine (`en/wiki@ukp`).
-
-    Args:
-        head_name: The name.
-        kind: What is to be called so.
+    `to`...). A slash is fine (`en/wiki@ukp`). `kind` is what is to be called so.
 
     Returns:
         The name.

@@ -99,13 +99,9 @@ class Tuning(ABC):
 
 
 def check_left_out(leave_out: Sequence[int], model: Any, fix: str, highest: int | None = None) -> list[int]:
-    """The blocks without adapters as adapters counts them, from 0.
+    """The blocks without adapters as adapters counts them, from 0; `leave_out` counts from 1.
 
-    Args:
-        leave_out: The same from 1.
-        model: A model of adapters.
-        fix: What to type instead, for the message.
-        highest: The highest block that anything is read from; None: the last.
+    `fix` says what to type instead. `highest` is the highest block that anything is read from; None: the last.
 
     Raises:
         ConfigError: If there is no such block, none is left that anything is read from, or blocks share their weights.

@@ -1,6 +1,5 @@
 """`dlfa analyze means`."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -63,7 +62,7 @@ def means(
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.predict.load import check_has_language, task_of
     from dlfa_adapters.runs import read_run
-    from dlfa_cli.screen import loading, print_lines, progress_bars, show_tables
+    from dlfa_cli.screen import loading, print_lines, progress_bars, show_json, show_tables
 
     if run is not None and model is not None:
         raise ConfigError("Give a run, or an encoder with --model, not both.")
@@ -105,7 +104,7 @@ def means(
     if plot is not None:
         plot_means(found, plot)
     if as_json:
-        typer.echo(json.dumps({"file": str(out), **found.record.as_dict()}, ensure_ascii=False, indent=1))
+        show_json({"file": str(out), **found.record.as_dict()})
     else:
         show_tables(means_tables(found), means_notes(found))
     replaced = [f"Replaced: the earlier mean of {', '.join(twice)}."] if twice else []

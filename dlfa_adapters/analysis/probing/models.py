@@ -178,12 +178,7 @@ def _cells(
 def resampled(found: Sequence[np.ndarray], data: ProbeData, options: ProbeOptions) -> tuple[np.ndarray, np.ndarray]:
     """Scores of several models on the same data, all languages put together, and on resamples of it.
 
-    Translations of each other are drawn together.
-
-    Args:
-        found: Of each model `counts_of`, (states, items, counts).
-        data: The data.
-        options: For score, resamples and seed.
+    Of each model `counts_of` is given, (states, items, counts). Translations of each other are drawn together.
 
     Returns:
         (models, states), and (resamples, models, states).

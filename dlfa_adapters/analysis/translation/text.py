@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from dlfa_adapters.analysis.translation.scores import PIECES, Bleu1, TokenSets, bleu_1, convert_rate, token_set
 from dlfa_adapters.data.backend import pieces_of, plain_backend, special_tokens
 from dlfa_adapters.data.pairs import EncodedText, TruncationCounts, encode_texts
+from dlfa_adapters.encoders.means import some_at_once
 from dlfa_adapters.scores.intervals import Estimate
 
 MEASURES = ("bleu_1", "others", "gap", "convert_rate", "neither", "kept")
@@ -110,8 +110,7 @@ def token_sets(tokenizer: Any, source: Iterable[str], target: Iterable[str], lea
     special, backend = tokenizer.all_special_ids, plain_backend(tokenizer)
 
     def rows(texts: Iterable[str]) -> Iterator[list[int]]:
-        iterator = iter(texts)
-        while some := list(islice(iterator, _AT_ONCE)):
+        for some in some_at_once(texts, _AT_ONCE):
             yield from pieces_of(backend, some)
 
     return TokenSets(*(token_set(rows(texts), special, least) for texts in (source, target)))
