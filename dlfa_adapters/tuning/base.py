@@ -53,7 +53,11 @@ class Tuning(ABC):
         saved: What a run of it saves.
         on_states: Whether the encoder is frozen and runs once, and heads learn on its states.
         adds: What it adds to the blocks, such as adapters; nothing where it adds none.
+        takes_argument: Whether something may stand behind the colon.
         leave_out: Blocks that get none of it, from 1.
+
+    Raises:
+        ConfigError: If there is an argument, and it takes none.
     """
 
     name: ClassVar[str]
@@ -62,10 +66,13 @@ class Tuning(ABC):
     saved: ClassVar[Saved]
     on_states: ClassVar[bool] = False
     adds: ClassVar[str] = ""
+    takes_argument: ClassVar[bool] = True
 
     def __init__(self, argument: str | None = None) -> None:
         self.argument = argument
         self.leave_out: tuple[int, ...] = ()
+        if argument is not None and not self.takes_argument:
+            raise ConfigError(f"--tuning {self.name} takes nothing behind a colon, got {str(self)!r}.")
 
     def __str__(self) -> str:
         return self.name if self.argument is None else f"{self.name}:{self.argument}"
@@ -117,16 +124,6 @@ def check_left_out(leave_out: Sequence[int], model: Any, fix: str, highest: int 
             "leave out fewer, or type --tuning features to train the head alone."
         )
     return [k - 1 for k in leave_out]
-
-
-def no_argument(tuning: Tuning) -> None:
-    """Refuse an argument.
-
-    Raises:
-        ConfigError: If there is one.
-    """
-    if tuning.argument is not None:
-        raise ConfigError(f"--tuning {tuning.name} takes nothing behind a colon, got {str(tuning)!r}.")
 
 
 def freeze(module: "nn.Module | None") -> None:

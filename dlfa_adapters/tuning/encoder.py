@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from dlfa_adapters.encoders.parts import blocks_of, embeddings_of
 from dlfa_adapters.ground.errors import ConfigError
-from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, freeze, freeze_unused, no_argument
+from dlfa_adapters.tuning.base import Defaults, Saved, Tuning, freeze, freeze_unused
 
 
 class Full(Tuning):
@@ -14,10 +14,7 @@ class Full(Tuning):
     summary: ClassVar[str] = "every parameter learns"
     defaults: ClassVar[Defaults] = Defaults(learning_rate=2e-5, head_learning_rate=2e-5, epochs=5)
     saved: ClassVar[Saved] = "encoder"
-
-    def __init__(self, argument: str | None = None) -> None:
-        super().__init__(argument)
-        no_argument(self)
+    takes_argument: ClassVar[bool] = False
 
     def prepare(self, model: Any, head_name: str) -> Any:
         """Let everything learn that the head's loss reaches."""
@@ -100,10 +97,7 @@ class Features(Tuning):
     )
     saved: ClassVar[Saved] = "head"
     on_states: ClassVar[bool] = True
-
-    def __init__(self, argument: str | None = None) -> None:
-        super().__init__(argument)
-        no_argument(self)
+    takes_argument: ClassVar[bool] = False
 
     def prepare(self, model: Any, head_name: str) -> Any:
         """Freeze the encoder."""
