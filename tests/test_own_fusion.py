@@ -91,6 +91,16 @@ def test_it_is_trained_saved_and_loaded(tuning, trained):
     assert tagger.predict(WORDS) != tags  # the fusion is in use
 
 
+@pytest.mark.parametrize("tuning", ["features", "full", "peft-lora"])
+def test_a_run_with_a_fusion_that_was_not_imported_says_so(tuning, trained):
+    run = trained(tuning, exponent=3)
+    del FUSIONS["power"]
+    with pytest.raises(
+        ConfigError, match=r"got 'power'\. One of your own is among them when the module that calls regis"
+    ):
+        load_run(run.folder)
+
+
 def test_a_saved_head_is_the_same_again(tiny_model, batch, tmp_path):
     model = tiny_model()
     model.add_dlfa_head("ner", fuse_layer=2, fusion="power", exponent=4)

@@ -180,8 +180,13 @@ def _by_main_code(scores: Mapping[str, float], place: object) -> dict[str, float
         DataError: If two spellings of one language are among them.
     """
     by_code: dict[str, float] = {}
+    spelled: dict[str, str] = {}
     for language, score in scores.items():
-        if (code := main_code(language)) in by_code:
-            raise DataError(f"{place}: expected one score for each language, but there are two for {code}")
+        code = main_code(language)
+        if (other := spelled.setdefault(code, language)) != language:
+            raise DataError(
+                f"{place}: expected one score for each language, but there are two for {code}, of {other} and "
+                f"{language}; take one of them out, or evaluate with --languages and one of them"
+            )
         by_code[code] = score
     return by_code

@@ -154,7 +154,11 @@ def options_of_fusion(fusion: str) -> dict[str, Option]:
     Raises:
         ValueError: If there is no such fusion.
     """
-    one_of("fusion", fusion, tuple(FUSIONS))
+    if fusion not in tuple(FUSIONS):
+        raise ValueError(
+            f"fusion must be one of {', '.join(FUSIONS)}; got {fusion!r}. One of your own is among them when the "
+            "module that calls register_fusion has been imported."
+        )
     return options_of(FUSIONS[fusion].options)
 
 

@@ -133,6 +133,8 @@ def load_lora(
         trained_on = PeftConfig.from_pretrained(os.fspath(folder)).base_model_name_or_path
         cls = CLASSES[(config.architectures or [""])[0]]
     except (OSError, ValueError, KeyError) as error:
+        if isinstance(error, ConfigError) and (Path(folder) / "config.json").is_file():
+            raise  # what is in it cannot be had here, such as a fusion that is not registered
         raise RunError(
             f"{folder} is not a folder of save_lora: it lacks config.json or adapter_config.json of a DLFA model; for "
             "a checkpoint of Trainer type PeftModel.from_pretrained(model, folder), with the model from from_encoder."

@@ -24,7 +24,10 @@ def test_an_unknown_value_of_an_option(make, option, allowed):
 
 
 def test_an_unknown_fusion():
-    with pytest.raises(ValueError, match=r"^fusion must be one of dlfa, last, layer, scalar_mix, concat; got 'mean'.$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^fusion must be one of dlfa, last, layer, scalar_mix, concat; got 'mean'\. One of your own is among",
+    ):
         make_fusion("mean", 8, num_layers=4)
 
 
