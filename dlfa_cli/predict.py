@@ -53,6 +53,7 @@ def predict(
     `dlfa predict runs/parse-lora --file words.conllu > parsed.conllu`
     """
     from dlfa_adapters.data.layout import check_language
+    from dlfa_adapters.data.readers.oddities import have_labels
     from dlfa_adapters.ground.environment import count_items
     from dlfa_adapters.ground.errors import ConfigError
     from dlfa_adapters.kinds import kind_of_task
@@ -75,6 +76,11 @@ def predict(
     options = read_besides(read, upos)
     check_centred(read, [language])
     task, texts = task_of(read), _texts(text, file)
+    if have_labels(texts, task.labels, bool(takes_pairs(read))):
+        raise ConfigError(
+            "Texts are expected, but behind every one stands a TAB and a label of the run; to score them type "
+            f"dlfa evaluate {typed(run)} --data {file or 'FILE'}, or give the texts alone."
+        )
     kind = kind_of_task(task)
     inputs = kind.read_lines(texts, language, takes_pairs(read))
     with loading("Loading the model") as screen:

@@ -55,6 +55,21 @@ def test_lines_of_a_file_and_of_stdin(xnli_run, tmp_path):  # noqa: F811
     assert ask(xnli_run[0], input=lines).stdout == wanted
 
 
+def test_lines_of_a_labelled_file_are_no_texts(xnli_run, topic_run, tmp_path):  # noqa: F811
+    """The label would be read as a part of the text."""
+    labelled, pairs = tmp_path / "test.tsv", tmp_path / "pairs.tsv"
+    labelled.write_text("text\tlabel\nA bird sings.\tscience/technology\nThe sea.\ttravel\n", "utf-8")
+    told = refuse(topic_run[0], "--file", labelled)
+    assert "behind every one stands a TAB and a label of the run; to score them type dlfa evaluate" in told
+    assert f"--data {labelled}, or give the texts alone." in told
+    pairs.write_text("a\tb\tneutral\nc\td\tentailment\n", "utf-8")
+    assert "a label of the run" in refuse(xnli_run[0], "--file", pairs)
+    pairs.write_text("a\tneutral\nc\tentailment\n", "utf-8")
+    assert ask(xnli_run[0], "--file", pairs).stdout.count("\n") == 2
+    labelled.write_text("A bird sings.\ttravel\nThe sea.\tfar\n", "utf-8")
+    assert ask(topic_run[0], "--file", labelled).stdout.count("\n") == 2
+
+
 def test_a_text_where_a_pair_is_expected(xnli_run):  # noqa: F811
     told = refuse(xnli_run[0], PAIRS[0], "no TAB")
     assert "text 2: expected a pair: two texts with a TAB between them, but got 1: 'no TAB'" in told

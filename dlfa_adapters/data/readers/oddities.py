@@ -8,7 +8,7 @@ import re
 import shlex
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -189,6 +189,15 @@ def name_missing_blank_lines(read: Read[Any]) -> None:
     Notes(read.path, strict=False, problems=read.problems).warn(
         None, "one_sentence", f"the whole file {what}; if there are more, put an empty line behind each{how}"
     )
+
+
+def have_labels(lines: Sequence[str], labels: Collection[str], pairs: bool = False) -> bool:
+    """Whether lines that should be texts, or pairs, are those of a labelled file: behind each stands a TAB and a label.
+
+    The first may be a header row, so one line by itself is none.
+    """
+    rows = [line.rstrip().split("\t") for line in lines if line.strip()]
+    return len(rows) > 1 and all(len(row) > 1 + pairs and row[-1] in labels for row in rows[1:])
 
 
 def _labels(item: Any) -> Iterator[tuple[str, int]]:
