@@ -213,7 +213,7 @@ class Tunings:
         return targets_of(row)
 
     def rate_steps(self, tuning: str, lower: float, higher: float) -> list[tuple[float, float]]:
-        """What the higher rate brings over the lower with the first seed: on English dev and the targets, one a head."""
+        """What the higher rate brings over the lower, first seed: on English dev and the targets, one a head."""
         found: dict[str, dict[float, tuple[float, float]]] = {}
         for row in self.all:
             cell = row["cell"]
