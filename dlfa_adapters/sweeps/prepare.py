@@ -46,23 +46,9 @@ _NO_MATTER = ("fuse_layer", "compile", "report_to")
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """The request for a sweep; two calls with equal ones, and equal data and encoder, are one sweep.
+    """The request for a sweep, in the arguments of `run_sweep`, and how files are read.
 
-    Attributes:
-        task: Name of the task, see `learning.train`.
-        train_data: Training data.
-        dev_data: Dev data of the same language; None: the dev split of the training data.
-        target_data: Data in the languages to score; None: the samples, or the training data's own split.
-        split: The split of the target data.
-        languages: Languages to score; None: all there are.
-        limit: Score only so many items of each language.
-        language: The source language, see `learning.train`.
-        labels: See `learning.dataset.task_for`.
-        model: Name of the encoder.
-        layers: Which D_k; None: all.
-        extra: What else to train, see `make_variants`.
-        seeds: How many seeds of each head.
-        reading: How files are read.
+    Two calls with equal ones, and equal data and encoder, are one sweep.
     """
 
     task: str
