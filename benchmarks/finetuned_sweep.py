@@ -21,8 +21,9 @@ from peers import Clock, Corpus, arguments, encoder_and_corpus, peak, precision,
 from dlfa_adapters.data.batching import SameLengthSampler
 from dlfa_adapters.learning.ensemble import start_ensemble
 from dlfa_adapters.learning.ensemble.data import DeviceRows, in_precision
-from dlfa_adapters.learning.ensemble.training import EnsembleOptimizer, Rates
+from dlfa_adapters.learning.ensemble.training import EnsembleOptimizer
 from dlfa_adapters.learning.frozen import HeadSpec
+from dlfa_adapters.learning.settings import make_settings
 from dlfa_adapters.sweeps.finetuned.ranks import bytes_per_member
 from dlfa_adapters.tasks import NER
 
@@ -47,17 +48,8 @@ def stacked_seconds(
     ensemble = start_ensemble(model, specs(members, model.config.num_hidden_layers), NER, rows, corpus.padding, device)
     if args.compile:
         ensemble.encoder.compile()
-    optimizer = EnsembleOptimizer(
-        ensemble,
-        Rates(
-            learning_rate=2e-5,
-            head_learning_rate=2e-5,
-            weight_decay=0.01,
-            max_grad_norm=1.0,
-            steps=warmup + steps,
-            warmup_steps=(warmup + steps) // 10,
-        ),
-    )
+    settings = make_settings(learning_rate=2e-5, head_learning_rate=2e-5)
+    optimizer = EnsembleOptimizer(ensemble, settings, warmup + steps)
     order = list(SameLengthSampler([len(row.input_ids) for row in rows], args.batch_size, 0))
     batches = [order[i : i + args.batch_size] for i in range(0, len(order), args.batch_size)][: warmup + steps]
     clock = Clock(args.device, warmup, steps)

@@ -11,7 +11,7 @@ from dlfa_adapters.kinds.tagging.tagger import Tagger
 from dlfa_adapters.learning import train
 from dlfa_adapters.learning.ensemble import start_ensemble
 from dlfa_adapters.learning.ensemble.data import DeviceRows, Questions, in_precision
-from dlfa_adapters.learning.ensemble.training import EnsembleOptimizer, Rates, train_ensemble
+from dlfa_adapters.learning.ensemble.training import EnsembleOptimizer, train_ensemble
 from dlfa_adapters.learning.frozen import HeadSpec
 from dlfa_adapters.learning.rate_choice import Pair
 from dlfa_adapters.predict.load import load_run
@@ -113,7 +113,7 @@ def test_members_answer_what_the_run_answers(together, alone, sweep):
 def test_each_is_clipped_by_its_own_norm(sweep):
     ensemble = ensemble_of(sweep, SPECS[:2])
     [batch] = DeviceRows(sweep.train.rows, 0, CPU).batches([[0, 3]])
-    optimizer = EnsembleOptimizer(ensemble, Rates.of(sweep.settings, 8))
+    optimizer = EnsembleOptimizer(ensemble, sweep.settings, sweep.settings.steps.total(8))
     loud = torch.tensor([1.0, 1000.0])
     (ensemble.losses(batch) * loud).sum().backward()
     quiet = {
@@ -135,7 +135,7 @@ def test_the_row_of_padding_learns_nothing(sweep):
     [batch] = DeviceRows(sweep.train.rows, 0, CPU).batches([[0, 3]])
     ids = batch.ids.clone()
     ids[:, 2] = 0  # a piece of the text that has the id of padding
-    optimizer = EnsembleOptimizer(ensemble, Rates.of(sweep.settings, 8))
+    optimizer = EnsembleOptimizer(ensemble, sweep.settings, sweep.settings.steps.total(8))
     before = ensemble.encoder.leaves["words"].detach().clone()
     for _ in range(2):  # the first step has rate 0
         losses = ensemble.losses(batch._replace(ids=ids))
@@ -204,7 +204,7 @@ def test_words_are_read_where_the_examples_say(pooling, sweep):
 def test_max_steps_end_within_an_epoch(sweep):
 
     settings = sweep.settings.changed(max_steps=3)
-    assert (steps := Rates.of(settings, 8).steps) == 3
+    assert (steps := settings.steps.total(8)) == 3
     assert [len(batches) for batches in SameLengthSampler([5] * 8, 4, 0).epochs(steps)] == [2, 1]
 
 
@@ -219,7 +219,7 @@ class _NoWaiting(TorchDispatchMode):
 
 def test_a_step_asks_the_device_for_nothing(sweep):
     ensemble = ensemble_of(sweep, SPECS)
-    optimizer = EnsembleOptimizer(ensemble, Rates.of(sweep.settings, 8))
+    optimizer = EnsembleOptimizer(ensemble, sweep.settings, sweep.settings.steps.total(8))
     with pytest.raises(AssertionError, match="_local_scalar_dense"), _NoWaiting():
         torch.ones(()).item()
     with _NoWaiting():

@@ -18,40 +18,6 @@ from dlfa_adapters.learning.rate_choice import Pair
 from dlfa_adapters.learning.settings import Settings
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rates:
-    """What Trainer's arguments of these names say.
-
-    Attributes:
-        learning_rate: Of the encoder, at its highest: one for all members, or one for each.
-        head_learning_rate: Of fusion and classifier, likewise.
-        weight_decay: Of all but biases and layer norms.
-        max_grad_norm: Gradients of a model are scaled down to this norm; 0: never.
-        steps: Steps in all.
-        warmup_steps: Steps in which the rates rise from zero; they then fall linearly to zero.
-    """
-
-    learning_rate: float | Sequence[float]
-    head_learning_rate: float | Sequence[float]
-    weight_decay: float
-    max_grad_norm: float
-    steps: int
-    warmup_steps: int
-
-    @classmethod
-    def of(cls, settings: Settings, rows: int, pairs: Sequence[Pair] | None = None) -> "Rates":
-        """What the settings mean for so many rows; with `pairs`, the learning rates of each member are those."""
-        options, steps = settings.steps, settings.steps.total(rows)
-        return cls(
-            learning_rate=[pair.encoder or 0.0 for pair in pairs] if pairs else options.learning_rate or 0.0,
-            head_learning_rate=[pair.head for pair in pairs] if pairs else options.head_learning_rate or 0.0,
-            weight_decay=options.weight_decay,
-            max_grad_norm=options.max_grad_norm,
-            steps=steps,
-            warmup_steps=math.ceil(steps * options.warmup),
-        )
-
-
 class EnsembleOptimizer:
     r"""One optimiser over stacked parameters that does to each member what it would do to that member alone.
 
@@ -63,25 +29,25 @@ class EnsembleOptimizer:
 
     Args:
         ensemble: What learns.
-        rates: How.
+        settings: Resolved ones.
+        steps: How many there will be; in a share of them the rates rise from zero, then they fall linearly to zero.
+        pairs: The learning rates of each member, at their highest; None: those of the settings, for all of them.
 
     Attributes:
         first_bad: The first step, from 1, in which a member's loss or gradient was not finite; 0: none. (members,)
     """
 
-    def __init__(self, ensemble: Ensemble, rates: Rates) -> None:
-        self.ensemble, self.rates = ensemble, rates
+    def __init__(self, ensemble: Ensemble, settings: Settings, steps: int, pairs: Sequence[Pair] | None = None) -> None:
+        self.ensemble, self.options = ensemble, settings.steps
         self.first_bad = torch.zeros(len(ensemble), dtype=torch.long, device=ensemble.device)
         self._parameters = [
             (torch.tensor(members, device=ensemble.device), p) for members, p in ensemble.parameters().values()
         ]
-        self._encoder_rates, self._head_rates = (
-            [rate] * len(ensemble) if isinstance(rate, int | float) else list(rate)
-            for rate in (rates.learning_rate, rates.head_learning_rate)
-        )
+        same = Pair(self.options.head_learning_rate or 0.0, self.options.learning_rate)
+        self._rates = [same] * len(ensemble) if pairs is None else list(pairs)
         self._slices: list[tuple[Tensor, int, int, Tensor]] = []  # parts that stand for their parameters
         self._optimizer = torch.optim.AdamW(self._groups(), lr=0.0, fused=True)
-        self._schedule = get_linear_schedule_with_warmup(self._optimizer, rates.warmup_steps, rates.steps)
+        self._schedule = get_linear_schedule_with_warmup(self._optimizer, math.ceil(steps * self.options.warmup), steps)
         padding = ensemble.encoder.padding_idx
         self._padding = None if padding is None else ensemble.encoder.vocabulary.row(padding)
         self.step_number = 0
@@ -96,13 +62,13 @@ class EnsembleOptimizer:
         norms = self._norms()
         bad = ~(torch.isfinite(losses) & torch.isfinite(norms))
         self.first_bad = torch.where(bad & (self.first_bad == 0), self.step_number, self.first_bad)
-        if self.rates.max_grad_norm > 0:
-            factor = (self.rates.max_grad_norm / (norms + 1e-6)).clamp(max=1)
+        if self.options.max_grad_norm > 0:
+            factor = (self.options.max_grad_norm / (norms + 1e-6)).clamp(max=1)
             for members, p in self._parameters:
                 if p.grad is not None:
                     p.grad.mul_(factor[members].view(-1, *[1] * (p.ndim - 1)))
-        decay = self._schedule.lr_lambdas[0](self._schedule.last_epoch) * self.rates.weight_decay
-        self.ensemble.encoder.vocabulary.decay([1 - rate * decay for rate in self._encoder_rates])
+        decay = self._schedule.lr_lambdas[0](self._schedule.last_epoch) * self.options.weight_decay
+        self.ensemble.encoder.vocabulary.decay([1 - (rates.encoder or 0.0) * decay for rates in self._rates])
         for parameter, start, stop, part in self._slices:
             part.grad = None if parameter.grad is None else parameter.grad[start:stop]
         self._optimizer.step()
@@ -123,8 +89,9 @@ class EnsembleOptimizer:
         decayed = _decayed(self.ensemble)
         groups: dict[tuple[float, float], list[Tensor]] = {}
         for name, (members, p) in self.ensemble.parameters().items():
-            rates = self._encoder_rates if name.startswith("encoder.") else self._head_rates
-            decay, start = self.rates.weight_decay if name in decayed else 0.0, 0
+            of_head = not name.startswith("encoder.")
+            rates = [each.head if of_head else each.encoder or 0.0 for each in self._rates]
+            decay, start = self.options.weight_decay if name in decayed else 0.0, 0
             for rate, same in groupby(rates[member] for member in members):
                 stop = start + sum(1 for _ in same)
                 part = p
@@ -190,9 +157,9 @@ def train_ensemble(
     """
     trained = [TrainedMember(spec) for spec in ensemble.heads.specs]
     sampler = SameLengthSampler(train.lengths, settings.steps.batch_size, settings.steps.seed, mixture=train.mixture)
-    how = Rates.of(settings, len(sampler), pairs)
-    optimizer = EnsembleOptimizer(ensemble, how)
-    for epoch, batches in enumerate(sampler.epochs(how.steps), 1):
+    steps = settings.steps.total(len(sampler))
+    optimizer = EnsembleOptimizer(ensemble, settings, steps, pairs)
+    for epoch, batches in enumerate(sampler.epochs(steps), 1):
         for batch in train.batches(batches):
             with in_precision(ensemble.device, str(settings.machine.precision)):
                 losses = ensemble.losses(batch)
