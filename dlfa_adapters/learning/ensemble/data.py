@@ -56,14 +56,13 @@ class DeviceRows:
         self._sizes = torch.tensor(self.lengths, device=device)
         self._starts = self._sizes.cumsum(0) - self._sizes
         self._ids = torch.tensor(list(chain.from_iterable(row.input_ids for row in rows)), device=device)
-        self._types = self._labels = self._label = None
+        self._types = None
         if all(row.token_type_ids is not None for row in rows):
             self._types = torch.tensor([i for row in rows for i in row.token_type_ids or ()], device=device)
-        if rows and isinstance(rows[0].labels, int):
-            self._label = torch.tensor([row.labels for row in rows], device=device)
-        else:
-            pieces = [label for row in rows if not isinstance(row.labels, int) for label in row.labels]
-            self._labels = torch.tensor(pieces, dtype=torch.long, device=device)
+        labels = [row.labels for row in rows]
+        self._are_texts = bool(rows) and isinstance(labels[0], int)
+        flat = labels if self._are_texts else list(chain.from_iterable(labels))
+        self._labels = torch.tensor(flat, dtype=torch.long, device=device)
 
     def batches(self, order: Sequence[Sequence[int]]) -> Iterator[DeviceBatch]:
         """Batches of the rows in `order`, padded on the right to their longest."""
@@ -81,10 +80,9 @@ class DeviceRows:
             return torch.where(mask, flat[at], filling)
 
         types = None if self._types is None else padded(self._types, 0)
-        if self._label is not None:  # a text speaks through its first piece
-            positions, gold = torch.arange(len(lengths), device=self.device) * seq, self._label[rows]
+        if self._are_texts:  # a text speaks through its first piece
+            positions, gold = torch.arange(len(lengths), device=self.device) * seq, self._labels[rows]
         else:
-            assert self._labels is not None
             positions = torch.arange(len(lengths) * seq, device=self.device)
             gold = padded(self._labels, IGNORED).flatten()
         return DeviceBatch(padded(self._ids, self.padding), mask.long(), types, positions, gold, min(lengths) < seq)
