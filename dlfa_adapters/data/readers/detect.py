@@ -28,7 +28,7 @@ from dlfa_adapters.tasks import KINDS, XNLI, Task
 _SAMPLE = 4000
 _NLI = frozenset((*XNLI.labels, *LABEL_SPELLINGS, "-"))
 _TEXTUAL = 0.3  # share of rows with a blank inside a cell from which on the cells are texts rather than words
-_PAIR_FORMATS = {"xnli": "xnli", "pawsx": "pawsx"}
+_PAIR_FORMATS = ("xnli", "pawsx")  # of the tasks of these names
 
 Detector = Callable[[Path, Sequence[str]], bool]
 """Says of a file and its lines whether it is of a format."""
@@ -82,9 +82,9 @@ def find_format(path: str | Path, lines: Sequence[str], task: Task | None = None
     words = True if tagging else None if kind is None else kind.of_words
     guess = _by_content(Path(path), lines, known=words is not None)
     if words is None or (guess.format in TAGGING_FORMATS) == words:
-        wanted = _PAIR_FORMATS.get(task.name) if task and task.pair else None
+        wanted = task.name if task and task.pair and task.name in _PAIR_FORMATS else None
         if wanted and guess.format in ("labelled", "pairs", "xnli", "pawsx") and labels_beside(path) is None:
-            return guess if guess.format == wanted else Found(wanted, f"for the task {task.name}" if task else "")
+            return guess if guess.format == wanted else Found(wanted, f"for the task {wanted}")
         return guess
     if tagging and not guess.sure:
         return Found("columns", "as its columns are named")
@@ -95,7 +95,7 @@ def find_format(path: str | Path, lines: Sequence[str], task: Task | None = None
             f"{path}: expected data for {what}, but this is {other} data, format {guess.format} ({guess.why}); "
             "name another with --format (format=) if that is wrong"
         )
-    return Found(_PAIR_FORMATS.get(task.name, kind.format), f"for the task {task.name}")
+    return Found(task.name if task.name in _PAIR_FORMATS else kind.format, f"for the task {task.name}")
 
 
 def _by_content(path: Path, lines: Sequence[str], known: bool) -> Found:
