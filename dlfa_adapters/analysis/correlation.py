@@ -7,8 +7,8 @@ from typing import Any
 
 from dlfa_adapters.analysis.overlap import LanguageOverlap
 from dlfa_adapters.analysis.transfer_scores import Scores
+from dlfa_adapters.data.languages import main_code
 from dlfa_adapters.ground.errors import DataError
-from dlfa_adapters.scores.groups import main_code
 from dlfa_adapters.scores.intervals import LEVEL
 
 MEASURES = {"p_type": "of types", "p_token": "of tokens"}

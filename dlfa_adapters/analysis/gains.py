@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from dlfa_adapters.analysis.correlation import pearson
 from dlfa_adapters.analysis.transfer_scores import Scores
+from dlfa_adapters.data.languages import main_code
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.ground.plots import plotted
-from dlfa_adapters.scores.groups import main_code
 from dlfa_adapters.scores.show import TextTable, in_form
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from typing import Any
 
 from dlfa_adapters.data.alignment import align_words, special_ids
 from dlfa_adapters.data.backend import check_fast, marker_ids, pieces_of, plain_backend
+from dlfa_adapters.data.languages import main_code
 from dlfa_adapters.ground.errors import DataError
-from dlfa_adapters.scores.groups import family_of, main_code
+from dlfa_adapters.scores.groups import family_of
 
 _TEXT = ("words", "text", "text_pair")
 

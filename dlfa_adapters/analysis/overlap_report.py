@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from dlfa_adapters.analysis.correlation import MEASURES, Correlation, needed
 from dlfa_adapters.analysis.overlap import LanguageOverlap
 from dlfa_adapters.analysis.transfer_scores import Scores
+from dlfa_adapters.data.languages import main_code
 from dlfa_adapters.ground.plots import plotted
-from dlfa_adapters.scores.groups import main_code
 from dlfa_adapters.scores.show import INTERVAL, NO_VALUE, TextTable, between, in_form
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dlfa_adapters.data.languages import main_code
 from dlfa_adapters.data.places import check_there
 from dlfa_adapters.data.readers import Notes, read_lines
 from dlfa_adapters.ground.errors import ConfigError, DataError, RunError
-from dlfa_adapters.scores.groups import main_code
 from dlfa_adapters.scores.report import Report
 from dlfa_adapters.scores.saved import evaluations_of, is_evaluation, read_report
 from dlfa_adapters.sweeps.table import read_sweep, sweep_file

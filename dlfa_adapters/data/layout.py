@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dlfa_adapters.data.languages import as_spelled
 from dlfa_adapters.ground.errors import ConfigError, DataError
 
 # Names of the task's folder in XTREME's download (scripts/download_data.sh of google-research/xtreme).
@@ -162,7 +163,7 @@ def find_files(folder: Path, task: str | None, split: str, languages: Iterable[s
         return chosen
     wanted = list(languages)
     if missing := [language for language in wanted if language not in by_language]:
-        there = ", ".join(by_language)
+        there = ", ".join(by_language) + as_spelled(missing, by_language)
         raise DataError(f"{root}: expected a {split} file for {', '.join(missing)}, but there are files for {there}")
     return [file for language in wanted for file in by_language[language]]
 

@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from dlfa_adapters.data.languages import as_spelled
 from dlfa_adapters.data.layout import find_files
 from dlfa_adapters.data.readers import READERS
 from dlfa_adapters.data.readers.roles import Column
@@ -67,7 +68,10 @@ def check_samples(name: str, split: str, languages: Sequence[str]) -> None:
     """
     there = sample_files(name, split)
     if missing := [language for language in languages if language not in there]:
-        raise DataError(f"samples:{name} has {split} data for {', '.join(there)}, but not for {', '.join(missing)}")
+        raise DataError(
+            f"samples:{name} has {split} data for {', '.join(there)}, but not for {', '.join(missing)}"
+            f"{as_spelled(missing, there)}"
+        )
 
 
 def each_place(source: Any) -> list[Any]:

@@ -21,6 +21,7 @@ import datasets
 from dlfa_adapters.data.assemble import Loaded, Taken, assemble
 from dlfa_adapters.data.hub import load_hub
 from dlfa_adapters.data.iterables import items_from
+from dlfa_adapters.data.languages import as_spelled
 from dlfa_adapters.data.layout import (
     UNKNOWN_LANGUAGE,
     check_language,
@@ -187,7 +188,7 @@ def _wanted(by_language: dict[str, list[Any]], languages: list[str] | None, note
     if languages is None:
         return by_language
     if missing := [language for language in languages if language not in by_language]:
-        there = ", ".join(by_language) or "no language at all"
+        there = (", ".join(by_language) or "no language at all") + as_spelled(missing, by_language)
         raise DataError(f"{notes.path}: expected items in {', '.join(missing)}, but there are items in {there}")
     if others := sum(len(items) for language, items in by_language.items() if language not in languages):
         notes.drop("other_language", others)

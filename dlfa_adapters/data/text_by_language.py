@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dlfa_adapters.data.languages import as_spelled
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE, language_of, text_files
 from dlfa_adapters.data.places import check_there
 from dlfa_adapters.data.readers import Sentence, read_file
@@ -99,6 +100,7 @@ def read_text_by_language(
     if missing := [language for language in languages or () if language not in by_language]:
         raise DataError(
             f"{folder}: expected text in {', '.join(missing)}, but there is text in {', '.join(by_language)}"
+            f"{as_spelled(missing, by_language)}"
         )
     wanted = sorted(set(by_language if languages is None else languages))
     texts = {language: _different(_texts(by_language[language], format, dropped), dropped) for language in wanted}

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from dlfa_adapters.data.assemble import Loaded
+from dlfa_adapters.data.languages import main_code
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
 from dlfa_adapters.kinds import kind_named, kind_of_task
 from dlfa_adapters.learning.dataset import label_counts
-from dlfa_adapters.scores.groups import main_code
 from dlfa_adapters.tasks import Task
 from dlfa_adapters.tasks.misspelt import meant
 

@@ -6,10 +6,10 @@ knowledge and not copied from a database. A creole stands, as in Glottolog, with
 and a language without relatives is a family of its own.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from dlfa_adapters.data.languages import FAMILY, SCRIPT_OR_REGION, main_code, parts_of
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE
 from dlfa_adapters.ground.errors import ConfigError
 
@@ -87,77 +87,6 @@ def _split(
     return split
 
 
-# Family, branch, languages: the ISO 639-1 code first where there is one, other codes of the same language behind it.
-_TABLE = (
-    ("Indo-European", "Germanic", "af/afr da/dan de/deu en/eng is/isl lb/ltz nl/nld nb/nob/no/nor nn/nno pcm sv/swe"),
-    ("Indo-European", "Romance", "ca/cat es/spa fr/fra gl/glg it/ita oc/oci pt/por ro/ron"),
-    ("Indo-European", "Slavic", "be/bel bg/bul bs/bos cs/ces hr/hrv mk/mkd pl/pol ru/rus sk/slk sl/slv sr/srp uk/ukr"),
-    ("Indo-European", "Baltic", "lt/lit lv/lav/lvs"),
-    ("Indo-European", "Celtic", "br/bre cy/cym ga/gle gd/gla"),
-    ("Indo-European", "Greek", "el/ell"),
-    ("Indo-European", "Albanian", "sq/sqi/als"),
-    ("Indo-European", "Armenian", "hy/hye"),
-    ("Indo-European", "Indo-Aryan", "as/asm bn/ben gu/guj hi/hin mr/mar ne/nep/npi or/ori/ory"),
-    ("Indo-European", "Indo-Aryan", "pa/pan sd/snd si/sin ur/urd"),
-    ("Indo-European", "Iranian", "fa/fas/pes ku/kur/kmr ps/pus/pbt tg/tgk"),
-    ("Afro-Asiatic", "Semitic", "am/amh ar/ara/arb he/heb mt/mlt ti/tir"),
-    ("Afro-Asiatic", "Chadic", "ha/hau"),
-    ("Afro-Asiatic", "Cushitic", "om/orm/gaz so/som"),
-    ("Atlantic-Congo", "Bantu", "lg/lug ln/lin ny/nya rn/run rw/kin sn/sna st/sot sw/swa/swh"),
-    ("Atlantic-Congo", "Bantu", "tn/tsn ts/tso xh/xho zu/zul"),
-    ("Atlantic-Congo", "Grassfields", "bbj"),
-    ("Atlantic-Congo", "Gur", "mos"),
-    ("Atlantic-Congo", "Kwa", "ee/ewe fon tw/twi"),
-    ("Atlantic-Congo", "North-Central Atlantic", "wo/wol"),
-    ("Atlantic-Congo", "Igboid", "ig/ibo"),
-    ("Atlantic-Congo", "Yoruboid", "yo/yor"),
-    ("Austroasiatic", "Khmeric", "km/khm"),
-    ("Austroasiatic", "Vietic", "vi/vie"),
-    ("Austronesian", "Malayo-Polynesian", "ceb id/ind jv/jav mg/mlg/plt mi/mri ms/msa/zsm su/sun tl/tgl/fil"),
-    ("Basque", "Basque", "eu/eus"),
-    ("Dravidian", "South Dravidian", "kn/kan ml/mal ta/tam"),
-    ("Dravidian", "South-Central Dravidian", "te/tel"),
-    ("Japonic", "Japanesic", "ja/jpn"),
-    ("Kartvelian", "Georgian-Zan", "ka/kat"),
-    ("Koreanic", "Koreanic", "ko/kor"),
-    ("Mande", "Western Mande", "bm/bam"),
-    ("Mongolic-Khitan", "Mongolic", "mn/mon/khk"),
-    ("Nilotic", "Western Nilotic", "luo"),
-    ("Quechuan", "Quechuan", "qu/que/quy/quz"),
-    ("Sino-Tibetan", "Burmo-Qiangic", "my/mya"),
-    ("Sino-Tibetan", "Sinitic", "yue zh/zho/cmn"),
-    ("Tai-Kadai", "Tai", "lo/lao th/tha"),
-    ("Turkic", "Karluk", "ug/uig uz/uzb/uzn"),
-    ("Turkic", "Kipchak", "kk/kaz ky/kir tt/tat"),
-    ("Turkic", "Oghuz", "az/aze/azj tk/tuk tr/tur"),
-    ("Uralic", "Finnic", "et/est/ekk fi/fin"),
-    ("Uralic", "Hungarian", "hu/hun"),
-)
-_MAIN_CODE: dict[str, str] = {}
-_FAMILY: dict[str, tuple[str, str]] = {}
-for _family, _branch, _languages in _TABLE:
-    for _codes in _languages.split():
-        _first, *_others = _codes.split("/")
-        _FAMILY[_first] = (_family, _branch)
-        _MAIN_CODE.update(dict.fromkeys((_first, *_others), _first))
-
-_SCRIPT_OR_REGION = re.compile("[a-z]{4}|[a-z]{2}|[0-9]{3}")
-
-
-def main_code(language: str) -> str:
-    """The code under which spellings of one language meet: `en` for `eng`, `eng_Latn` and `en-US`.
-
-    Script and region are left out; other parts are not, since `zh-min-nan` is another language than `zh`.
-    """
-    first, rest = _parts(language)
-    return "-".join([_MAIN_CODE.get(first, first), *(part for part in rest if not _SCRIPT_OR_REGION.fullmatch(part))])
-
-
-def _parts(language: str) -> tuple[str, list[str]]:
-    first, *rest = re.split("[-_]", language.strip().lower())
-    return first, rest
-
-
 def check_each_once(languages: Iterable[str], where: str) -> None:
     """Refuse two spellings of one language, such as `en` and `eng`; two scripts or regions of one are no such.
 
@@ -170,7 +99,7 @@ def check_each_once(languages: Iterable[str], where: str) -> None:
     """
     before: dict[str, dict[frozenset[str], str]] = {}
     for language in languages:
-        own = frozenset(part for part in _parts(language)[1] if _SCRIPT_OR_REGION.fullmatch(part))
+        own = frozenset(part for part in parts_of(language)[1] if SCRIPT_OR_REGION.fullmatch(part))
         spellings = before.setdefault(main_code(language), {})
         if other := next(
             (spelling for parts, spelling in spellings.items() if not (own and parts) or own == parts), None
@@ -184,4 +113,4 @@ def check_each_once(languages: Iterable[str], where: str) -> None:
 
 def family_of(language: str) -> tuple[str, str] | None:
     """Family and branch, e.g. `("Indo-European", "Germanic")`; None for a language that is not in the table."""
-    return _FAMILY.get(main_code(language).split("-")[0])
+    return FAMILY.get(main_code(language).split("-")[0])

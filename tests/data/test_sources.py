@@ -88,6 +88,20 @@ def test_a_file_is_in_the_language_that_its_name_says(tmp_path):
         assert load_data(put(tmp_path, name, rows), languages=["sw"])["language"][:] == ["sw"]
 
 
+def test_a_language_that_is_there_under_another_spelling_is_named(tmp_path):
+    for folder in ("eng_Latn", "deu_Latn", "zho_Hans"):
+        put(tmp_path, f"{folder}/test.tsv", "Bonn\tB-LOC\nam\tO\n\n")
+    with pytest.raises(DataError, match="deu_Latn, eng_Latn, zho_Hans; type eng_Latn for en, zho_Hans for zh, as the"):
+        load_data(tmp_path, languages=["en", "zh", "fr"])
+    with pytest.raises(DataError, match=r"for deu_Latn, eng_Latn, zho_Hans$"):
+        load_data(tmp_path, languages=["fr"])
+    with pytest.raises(DataError, match="but not for deu_Latn; type de for deu_Latn, as the data spell it"):
+        load_data("samples:ner", languages=["deu_Latn"])
+    own = put(tmp_path, "own.jsonl", '{"text": "Bonn", "label": "a", "language": "de"}\n')
+    with pytest.raises(DataError, match="expected items in deu, but there are items in de; type de for deu"):
+        load_data(own, languages=["deu"])
+
+
 def test_what_is_no_language_is_no_name_of_one(tmp_path):
     path = put(tmp_path, "mine.tsv", "Bonn\tB-LOC\nam\tO\n\n")
     for source in (path, [(["Bonn", "am"], ["B-LOC", "O"])]):

@@ -8,6 +8,7 @@ from typing import Any
 
 from dlfa_adapters.data.assemble import Taken
 from dlfa_adapters.data.hub import load_hub
+from dlfa_adapters.data.languages import as_spelled
 from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE, describe, find_files
 from dlfa_adapters.data.places import AS_FOUND, SAMPLES, Reading, each_place, sample_files
 from dlfa_adapters.data.readers import Notes, Read, Sentence, read_file
@@ -153,6 +154,7 @@ def _chosen(text: UnlabelledText, languages: Sequence[str] | None, source: Sourc
         return text
     if missing := [language for language in languages if language not in there]:
         others = ", ".join(language for language in there if language != UNKNOWN_LANGUAGE) or "no language that is told"
+        others += as_spelled(missing, there)
         raise DataError(f"{named}: expected text in {', '.join(missing)}, but there is text in {others}")
     if more := sum(len(texts) for language, texts in there.items() if language not in languages):
         text.dropped["other_language"] += more
