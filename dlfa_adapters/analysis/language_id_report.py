@@ -183,6 +183,10 @@ def language_id_notes(reports: Sequence[LanguageIdReport], limit: int | None) ->
 def plot_language_id(reports: Sequence[LanguageIdReport], path: str | Path) -> None:
     """Draw the accuracy by layer of one model or several into a file, as Figure 2 of Wu and Dredze 2019.
 
+    Args:
+        reports: One a model.
+        path: The file; its end says which kind.
+
     Raises:
         MissingExtraError: If matplotlib is not installed.
         ConfigError: If the file is of no kind that can be drawn, or cannot be written.

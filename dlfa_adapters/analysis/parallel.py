@@ -75,7 +75,10 @@ def measure_parallel(
 def measure_run(run: str | Path | Run, pairs: Pairs, **options: Any) -> ParallelReport:
     """`measure_parallel` of the model of a run, of any tuning, on the GPU where there is one.
 
-    Of its options it takes `resamples`, `seed` and `on_progress`.
+    Args:
+        run: A run folder.
+        pairs: Sentences and translations.
+        **options: `resamples`, `seed`, `on_progress`.
 
     Raises:
         RunError: If the folder is not a complete run; see `load_run`.
@@ -87,7 +90,10 @@ def measure_run(run: str | Path | Run, pairs: Pairs, **options: Any) -> Parallel
 def measure_encoder(name: str, pairs: Pairs, **options: Any) -> ParallelReport:
     """`measure_parallel` of an encoder as `load_encoder` loads it, on the GPU where there is one.
 
-    Of its options it takes `max_length`, `resamples`, `seed` and `on_progress`.
+    Args:
+        name: `offline`, a folder, or a name on the hub.
+        pairs: Sentences and translations.
+        **options: `max_length`, `resamples`, `seed`, `on_progress`.
 
     Raises:
         ConfigError: If there is no such model, or the hub cannot be reached.

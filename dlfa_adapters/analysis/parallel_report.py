@@ -158,7 +158,11 @@ def _difference(estimate: Difference, measure: str) -> list[str]:
 
 
 def plot_parallel(reports: Sequence[ParallelReport], path: str | Path) -> None:
-    """Draw the cosines by layer of one model or several into a file.
+    """Draw the cosines of one model or several into a file.
+
+    Args:
+        reports: One a model.
+        path: The file; its end says which kind.
 
     Raises:
         MissingExtraError: If matplotlib is not installed.

@@ -85,7 +85,11 @@ def head_notes(found: Sequence[HeadProbing], overlaps: Sequence[TopOverlap]) -> 
 
 
 def plot_heads(found: Sequence[HeadProbing], path: str | Path) -> None:
-    """Draw the map of each model into a file, as Figures A1 to A4 of the paper, all on their own scale.
+    """Draw the map of each model, as Figures A1 to A4 of the paper, all on their own scale.
+
+    Args:
+        found: One a model.
+        path: The file; its end says which kind.
 
     Raises:
         MissingExtraError: If matplotlib is not installed.

@@ -56,7 +56,11 @@ def probing_notes(found: ModelProbing) -> list[str]:
 
 
 def plot_probing(found: ModelProbing, path: str | Path) -> None:
-    """Draw the differences into a file, models by tasks, a map a layer; a model's own task is left out.
+    """Draw the differences, models by tasks, a map a layer; a model's own task is left out.
+
+    Args:
+        found: The report.
+        path: The file; its end says which kind.
 
     Raises:
         MissingExtraError: If matplotlib is not installed.

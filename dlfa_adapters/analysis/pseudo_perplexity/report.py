@@ -54,6 +54,10 @@ def pseudo_perplexity_notes(found: Sequence[PseudoPerplexity]) -> list[str]:
 def plot_pseudo_perplexity(found: Sequence[PseudoPerplexity], path: str | Path) -> None:
     """Draw the figures into a file, a group of bars a language and a colour a model, on a logarithmic scale.
 
+    Args:
+        found: The figures.
+        path: The file; its end says which kind.
+
     Raises:
         MissingExtraError: If matplotlib is not installed.
         ConfigError: If the file is of no kind that can be drawn, or cannot be written.

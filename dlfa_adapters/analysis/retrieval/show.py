@@ -104,6 +104,10 @@ def retrieval_tables(results: Results) -> list[TextTable]:
 def plot_retrieval(results: Results, path: str | Path) -> None:
     """Draw the main measure by layer into a file: the mean of every system and order, and a line a pair of languages.
 
+    Args:
+        results: What was measured.
+        path: The file; its end says which kind.
+
     Raises:
         MissingExtraError: If matplotlib is not installed.
         ConfigError: If the file is of no kind that can be drawn, or cannot be written.

@@ -176,6 +176,10 @@ def plot_translation(report: TranslationReport, path: str | Path) -> None:
 
     Figures 7 and 8 of Liu et al. 2020, arXiv 2004.09205.
 
+    Args:
+        report: The report.
+        path: The file; its end says which kind.
+
     Raises:
         MissingExtraError: If matplotlib is not installed.
         ConfigError: If the file is of no kind that can be drawn, or cannot be written.
