@@ -204,8 +204,8 @@ def other_files(folder: Path, task: str | None) -> list[str]:
     """Files that `find_files`, called with the same, takes for no split, since it knows neither name nor suffix.
 
     Returns:
-        Their paths below the folder, sorted; without hidden files, texts about the data (README, LICENSE, `.md`), and
-        label files whose texts are taken.
+        Their paths below the folder, sorted; without hidden files, what tells of the data (README, LICENSE, `.md`, the
+        labels of SIB-200, the counts of a treebank), and label files whose texts are taken.
     """
     root = _root(folder, task)
     return sorted(
@@ -213,7 +213,7 @@ def other_files(folder: Path, task: str | None) -> list[str]:
         for path in _shown_files(root)
         if (not _is_data(path) or describe(path)[1] is None)
         and path.suffix.lower() != ".md"
-        and path.stem.upper() not in ("README", "LICENSE", "LICENCE", "CITATION", "CHANGELOG")
+        and path.stem.upper() not in ("README", "LICENSE", "LICENCE", "CITATION", "CHANGELOG", "LABELS", "STATS")
         and not ("_labels" in path.name and path.with_name(path.name.replace("_labels", "_text")).exists())
     )
 

@@ -15,7 +15,7 @@ from dlfa_adapters.data.places import (
 )
 from dlfa_adapters.data.sentences import check_splitter
 from dlfa_adapters.encoders.means_record import read_record
-from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.kinds import Kind, kind_of_task
 from dlfa_adapters.learning.aux_options import check_aux
 from dlfa_adapters.learning.loops import check_honoured
@@ -125,7 +125,13 @@ def check_languages_there(source: Any, task: str, language: str | None) -> None:
         if isinstance(place, str | Path):
             check_languages(place, task, "train", [code])
     if isinstance(source, str | Path):
-        check_languages(source, task, "train", named_languages(source, language) or ["en"])
+        named = named_languages(source, language)
+        try:
+            check_languages(source, task, "train", named or ["en"])
+        except DataError as error:
+            if named:
+                raise
+            raise DataError(f"{error}; the source is en unless you type --language and another one") from None
 
 
 def check_documents(task: str, first_sentences: int | None) -> None:

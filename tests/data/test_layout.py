@@ -78,7 +78,15 @@ def test_wikipedias_codes(name, tmp_path):
 
 def test_files_that_are_taken_for_no_split(tmp_path):
     taken = ("test-de.tsv", "train-en.tsv", "sw/dev.conllu", "german/val_text.txt", "german/val_labels.txt")
-    no_data = ("README.md", "LICENSE", "README.txt", ".cache/test-de.tsv", "sw/.hidden.tsv")
+    no_data = (
+        "README.md",
+        "LICENSE",
+        "README.txt",
+        ".cache/test-de.tsv",
+        "sw/.hidden.tsv",
+        "de/labels.txt",
+        "stats.xml",
+    )
     others = ("de/extra.tsv", "german/mapping.txt", "notes/val_labels.txt", "test-fr.tsv.xz", "test-xx_.tsv")
     for name in (*taken, *no_data, *others):
         path = tmp_path / name

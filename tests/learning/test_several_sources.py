@@ -263,11 +263,20 @@ def test_a_mixture_goes_on_exactly_where_it_was_cut(tuning, start, folder, tmp_p
             {"dev_data": {"en": "a", "de": "b", "deu_Latn": "c"}},
             "dev_data names one language twice, as de and deu_Latn",
         ),
+        (
+            {"train_data": "FOREIGN", "language": None},
+            "for en, but there are files for fr; the source is en unless you",
+        ),
+        ({"train_data": "FOREIGN", "language": "de"}, r"expected a train file for de, but there are files for fr$"),
         ({"language": "en,fr"}, "expected a train file for fr, but there are files for de, en"),
         ({"train_data": "samples:ner", "language": "en,xx"}, "train data for en, but not for xx"),
     ],
 )
-def test_what_is_refused_before_anything_is_loaded(options, message, folder):
+def test_what_is_refused_before_anything_is_loaded(options, message, folder, tmp_path):
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "train-fr.tsv").write_text("a\tO\n", "utf-8")
+    options = {name: str(foreign) if value == "FOREIGN" else value for name, value in options.items()}
     given = {"train_data": str(folder), "language": "en,de", **options}
     with pytest.raises((ConfigError, DataError), match=message):
         check_options("ner", **given)
