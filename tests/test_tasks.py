@@ -1,8 +1,10 @@
 """What the library knows of each task: labels, languages, the paper's layer and its scaling to other depths."""
 
+from dataclasses import replace
+
 import pytest
 
-from dlfa_adapters.tasks import TASKS, Task, get_task
+from dlfa_adapters.tasks import TASKS, Task, classification_task, get_task
 
 XTREME = ["ner", "pos", "xnli", "pawsx"]
 
@@ -81,6 +83,12 @@ def test_the_papers_layer(name, layer):
     """Table II of the paper, mBERT."""
     assert get_task(name).fuse_layer_of_12 == layer
     assert get_task(name).default_fuse_layer(12) == layer
+
+
+def test_the_lowest_layer_of_a_task_is_not_the_default_of_none():
+    task = classification_task("mood", ["glad", "sad"])
+    assert replace(task, fuse_layer_of_12=0).default_fuse_layer(12) == 1
+    assert task.default_fuse_layer(12) == 8
 
 
 @pytest.mark.parametrize(

@@ -46,13 +46,13 @@ _TWO_LETTERS = frozenset(  # ISO 639-1
     "vo wa wo xh yi yo za zh zu".split()
 )
 _OLD = frozenset("in iw ji jw mo sh".split())  # withdrawn from ISO 639-1, and still in use
-_CODE = re.compile("[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 _SUFFIXES = frozenset(("", ".tsv", ".txt", ".conllu", ".conll", ".bio", ".iob2", ".jsonl", ".json", ".csv", ".parquet"))
 _WIKIPEDIA = "|".join(  # Wikipedia's codes of several parts, which WikiANN's files have
     code.replace("-", "[-_]")
     for code in "bat-smg be-tarask be-x-old cbk-zam fiu-vro map-bms nds-nl roa-rup roa-tara zh-classical zh-min-nan "
     "zh-yue".split()
 )
+_CODE = re.compile(f"simple|{_WIKIPEDIA}|[A-Za-z]{{2,3}}(?:[-_][A-Za-z0-9]{{1,8}})*")
 _LANGUAGE = (
     f"simple|{_WIKIPEDIA}|[a-z]{{2,3}}(?:[-_][A-Z][a-z]{{3}})?[-_](?:[A-Z]{{2}}|[0-9]{{3}})|"
     "[a-z]{2,3}(?:[-_][A-Za-z]{2,8})?"
@@ -138,8 +138,8 @@ def find_files(folder: Path, task: str | None, split: str, languages: Iterable[s
     root = _root(folder, task)
     files = sorted(
         DataFile(language, split_there, path)
-        for path in root.rglob("*")
-        if _is_data(path) and path.is_file()
+        for path in _shown_files(root)
+        if _is_data(path)
         for language, split_there in (describe(path),)
         if split_there is not None
     )

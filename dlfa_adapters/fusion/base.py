@@ -114,7 +114,7 @@ class Weights:
 
     A stacked form is called as `form(options, weights, states, batch)`: the options of one of the heads, which the
     others share up to first weights; weights inside the fusion; states as the module takes them, (heads, width, tokens)
-    each, or (1, width, tokens) where all heads take the same; and a `Batch` of `learning.frozen.examples`, which knows
+    each, or (1, width, tokens) where all heads take the same; and a `Batch` of `learning.frozen.batch`, which knows
     the tokens of each window. It gives (heads, width, tokens), or (1, width, tokens) where nothing differs.
 
     Attributes:

@@ -8,8 +8,9 @@ gives a mean over its micro-batch, which is turned into this micro-batch's share
 in the whole.
 
 Who computes a loss: the plain models call `mean_loss`; on `adapters` the stock head inside ours does, and
-`share_of_batch` scales it. Many heads or encoders that learn in one tensor have the same cross-entropy for each of
-them, beside their training: `learning.frozen.side_by_side`, `learning.frozen.examples`, `learning.ensemble`.
+`share_of_batch` scales it in `heads.head`. A kind with a head of its own has its loss there (`kinds.parsing.biaffine`).
+Many heads or encoders that learn in one tensor have the same cross-entropy for each of them, beside their training:
+`learning.frozen.stacks` and `side_by_side`, `learning.ensemble`.
 """
 
 from abc import ABC, abstractmethod

@@ -109,12 +109,13 @@ def make_variants(
         ConfigError: If a name is unknown, or the encoder has no such layer.
     """
     wanted = list(range(1, num_layers + 1)) if layers is None else [*layers]
+    at = max(1, round(8 * num_layers / 12)) if at is None else at
     specs = [base.changed(BASELINE, fusion="last", fuse_layer=())]
     specs += [_head(base, "dlfa", _checked((k,), num_layers)) for k in dict.fromkeys([*wanted, num_layers])]
     for item in extra:
         parsed = read_extra(item)
         _checked(parsed.layers, num_layers)
-        specs += _made(base, num_layers, parsed, at or max(1, round(8 * num_layers / 12)))
+        specs += _made(base, num_layers, parsed, at)
     return list({spec.name: spec for spec in specs}.values())
 
 

@@ -80,7 +80,7 @@ class Task:
         """
         if num_layers < 2:
             return None
-        layer = round((self.fuse_layer_of_12 or 8) * num_layers / 12)
+        layer = round((8 if self.fuse_layer_of_12 is None else self.fuse_layer_of_12) * num_layers / 12)
         return min(num_layers - 1, max(1, layer))
 
 

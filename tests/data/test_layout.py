@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dlfa_adapters.data.layout import LANGUAGE_NAMES, describe, find_files, other_files
+from dlfa_adapters.data.layout import LANGUAGE_NAMES, check_language, describe, find_files, other_files
 from dlfa_adapters.tasks import get_task
 
 
@@ -74,6 +74,21 @@ def test_wikipedias_codes(name, tmp_path):
         path.touch()
     assert sorted(file.language for file in find_files(tmp_path, None, "test")) == sorted(WIKIPEDIA)
     assert other_files(tmp_path, None) == []
+
+
+def test_the_spelling_of_every_name_may_be_typed():
+    for code in (*WIKIPEDIA, "de", "eng_Latn", "iw"):
+        check_language(code)
+
+
+def test_hidden_files_are_no_data(tmp_path):
+    """A notebook's `.ipynb_checkpoints` has copies of what lies beside it."""
+    for name in ("train-en.tsv", ".ipynb_checkpoints/train-en.tsv", ".train-de.tsv"):
+        path = tmp_path / ".cache" / name  # the folder itself may be hidden
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.touch()
+    found = find_files(tmp_path / ".cache", None, "train")
+    assert [file.path for file in found] == [tmp_path / ".cache" / "train-en.tsv"]
 
 
 def test_files_that_are_taken_for_no_split(tmp_path):

@@ -53,6 +53,10 @@ def test_what_is_asked_for_comes_behind(extra, expected):
     assert names(extra=[extra], at=8)[13:] == expected
 
 
+def test_an_ablation_may_be_of_the_embeddings():
+    assert names(extra=["branches"], at=0)[13:] == ["D_0 global", "D_0 local"]
+
+
 def test_an_ablation_differs_in_one_option():
     by_name = {spec.name: spec for spec in make_variants(BASE, 12, extra=EXTRAS)}
     assert by_name["D_8 local"] == HeadSpec.of(
