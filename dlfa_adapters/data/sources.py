@@ -185,10 +185,10 @@ def _wanted(by_language: dict[str, list[Any]], languages: list[str] | None, note
     Raises:
         DataError: There is nothing in one of them.
     """
-    if languages is None:
+    if languages is None or not by_language:  # of nothing at all it is said later that there is nothing
         return by_language
     if missing := [language for language in languages if language not in by_language]:
-        there = (", ".join(by_language) or "no language at all") + as_spelled(missing, by_language)
+        there = ", ".join(by_language) + as_spelled(missing, by_language)
         raise DataError(f"{notes.path}: expected items in {', '.join(missing)}, but there are items in {there}")
     if others := sum(len(items) for language, items in by_language.items() if language not in languages):
         notes.drop("other_language", others)

@@ -102,6 +102,12 @@ def test_a_language_that_is_there_under_another_spelling_is_named(tmp_path):
         load_data(own, languages=["deu"])
 
 
+def test_nothing_at_all_is_in_no_language(tmp_path):
+    for source in (put(tmp_path, "empty.tsv", "\n"), []):
+        with pytest.raises(DataError, match="expected sentences or examples, but there are none"):
+            load_data(source, languages=["sw"])
+
+
 def test_what_is_no_language_is_no_name_of_one(tmp_path):
     path = put(tmp_path, "mine.tsv", "Bonn\tB-LOC\nam\tO\n\n")
     for source in (path, [(["Bonn", "am"], ["B-LOC", "O"])]):
@@ -236,7 +242,7 @@ def test_kind_of_data_and_task_must_agree():
 
 def test_empty_file_and_unknown_format(tmp_path):
     path = put(tmp_path, "test-en.tsv", "")
-    with pytest.raises(DataError, match="expected items in en, but there are items in no language at all"):
+    with pytest.raises(DataError, match="expected sentences or examples, but there are none"):
         load_data(path, languages=["en"])
     with pytest.raises(DataError, match=r"test-en\.tsv: expected sentences or examples, but there are none"):
         load_data(path)
