@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from dlfa_cli.generated import MACHINE, STEPS
+from dlfa_cli.from_dataclasses import MACHINE, STEPS
 
 Steps = Annotated[int, typer.Option(help="Steps of the optimiser.", rich_help_panel=STEPS)]
 BatchSize = Annotated[int, typer.Option(help="Rows in a step, over all processes.", rich_help_panel=STEPS)]

@@ -1,4 +1,7 @@
-"""What commands have in common: options, how they are shown and taken, and what their values mean."""
+"""What commands have in common: options, how they are shown and taken, and what their values mean.
+
+Those of heads and trainings are not here: `from_dataclasses` makes them.
+"""
 
 import re
 from collections import Counter
@@ -48,7 +51,7 @@ BootstrapSeed = Annotated[int, typer.Option(min=0, help="Seed of the bootstrap."
 class Command(TyperCommand):
     """A command that refuses a second value where one alone would be used: the last one would silently win.
 
-    A command that is marked by `generated.with_options` has the library's options as well.
+    A command that is marked by `from_dataclasses.with_options` has the library's options as well.
     """
 
     _options: list[Any] | None = None
@@ -65,7 +68,7 @@ class Command(TyperCommand):
         """Options that are read off the library, once; None where the command has none."""
         generated = getattr(self.callback, "generated", None)
         if generated is not None and self._options is None:
-            from dlfa_cli.generated import click_options
+            from dlfa_cli.from_dataclasses import click_options
 
             self._options = click_options(generated)
         return self._options
@@ -73,7 +76,7 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; see `click.Command.invoke`."""
         if (options := self._generated()) is not None:
-            from dlfa_cli.generated import take_options
+            from dlfa_cli.from_dataclasses import take_options
 
             take_options(ctx, [option.name for option in options])
         return super().invoke(ctx)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlfa_cli.generated import HEAD, MACHINE, given_options, with_options
+from dlfa_cli.from_dataclasses import HEAD, MACHINE, given_options, with_options
 from dlfa_cli.options import Format, Model, TagColumn, WordColumn, language_list, sources
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from dlfa_cli.generated import given_options, with_options
+from dlfa_cli.from_dataclasses import given_options, with_options
 from dlfa_cli.options import Format, Model, TagColumn, WordColumn, sources, was_typed
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlfa_cli.generated import STEPS
+from dlfa_cli.from_dataclasses import STEPS
 from dlfa_cli.masked import (
     BatchSize,
     Compile,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlfa_cli.generated import given_options, with_options
+from dlfa_cli.from_dataclasses import given_options, with_options
 from dlfa_cli.options import AsJson, Format, TagColumn, WordColumn, sources
 
 if TYPE_CHECKING:

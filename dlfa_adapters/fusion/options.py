@@ -1,7 +1,8 @@
 """Options as small dataclasses, and what is read off them: names, types, choices, defaults, and their text.
 
 Whatever takes, saves or shows options (heads, configurations, settings, sweeps, the command line) reads these classes,
-so that an option is written down once. Nothing here needs PyTorch.
+so that an option is written down once: what "Attributes:" says of it is its help on the command line. Nothing here
+needs PyTorch.
 """
 
 import difflib

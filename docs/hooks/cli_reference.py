@@ -122,7 +122,7 @@ def parameters(command: Command) -> list[Parameter]:
         (each.name, hints[each.name], each.default) for each in inspect.signature(command.function).parameters.values()
     ]
     if (generated := getattr(command.function, "generated", None)) is not None:
-        from dlfa_cli.generated import signature_of
+        from dlfa_cli.from_dataclasses import signature_of
 
         if "dlfa_adapters" not in sys.modules:
             os.environ["DLFA_MODELS_LATER"] = "1"  # the models, and PyTorch with them, are not needed

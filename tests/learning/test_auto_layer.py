@@ -11,7 +11,7 @@ from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.learning import auto_layer
 from dlfa_adapters.learning.auto_layer import LayerChoice, first_of_each
 from dlfa_adapters.runs.lifecycle import work_folder
-from dlfa_cli.generated import _layers
+from dlfa_cli.from_dataclasses import _read_layers
 
 PAIRS = "Anna lives in Rome.\tAnna anaishi Roma.\n\nThe market opens.\tSoko linafunguliwa.\n"
 
@@ -189,10 +189,10 @@ def test_a_head_alone_takes_a_number(tiny_model):
 def test_what_the_command_line_takes():
     import typer
 
-    assert [_layers(given) for given in ([], ["8"], ["7", "4"], ["auto"])] == [None, (8,), (7, 4), "auto"]
+    assert [_read_layers(given) for given in ([], ["8"], ["7", "4"], ["auto"])] == [None, (8,), (7, 4), "auto"]
     for given in (["auto", "8"], ["x"], ["-1"]):
         with pytest.raises(typer.BadParameter, match="layer numbers, or auto alone"):
-            _layers(given)
+            _read_layers(given)
 
 
 def test_within_keeps_an_earlier_epoch(start, tmp_path):

@@ -1,6 +1,6 @@
-"""Options of a command that are read off the library's dataclasses: names, types, words, defaults and help stand there.
+"""Makes command-line options from the library's dataclasses, where their names, types, words, defaults and help stand.
 
-They are read when a command is called or asked for help, not when the command line starts, and without PyTorch.
+The classes are read when a command is called or asked for help, not when the command line starts, and without PyTorch.
 """
 
 import inspect
@@ -63,6 +63,7 @@ def signature_of(generated: Generated) -> list[inspect.Parameter]:
     parameters = []
     for name, option in _known().items():
         of_a_fusion = name not in panels and name not in _of_every_head()
+        # `learning_rates`, to be tried, have no option of their own: `--lr 1e-3,1e-2` is `learning_rate` with several
         if name in generated.without or (name.removesuffix("s") in _RATES and name not in _RATES):
             continue
         if of_a_fusion or name in honoured:
@@ -109,7 +110,7 @@ def take_options(context: typer.Context, names: Sequence[str]) -> None:
         if name in _RATES:
             given[name] = rates(value, {"learning_rate": "--lr", "head_learning_rate": "--head-lr"}[name])
         elif name == _LAYERS:
-            given[name] = _layers(value or [])
+            given[name] = _read_layers(value or [])
         elif name == _BLOCKS:
             given[name] = ",".join(value or []) or None
         elif name == _OTHERS:
@@ -117,7 +118,7 @@ def take_options(context: typer.Context, names: Sequence[str]) -> None:
         # 4.0 where the default is 4, as if it were typed
         elif was_typed(context, name) or (isinstance(value, float) and name in own):
             given[name] = value
-    context.meta[_GIVEN] = {**given, **_others(others, fusion)}
+    context.meta[_GIVEN] = {**given, **_read_others(others, fusion)}
 
 
 def given_options(context: typer.Context) -> dict[str, Any]:
@@ -162,7 +163,7 @@ def _parameter(option: "Option", spelling: str, panel: str) -> inspect.Parameter
     return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _layers(given: list[str]) -> tuple[int, ...] | str | None:
+def _read_layers(given: list[str]) -> tuple[int, ...] | str | None:
     """Layers, `auto`, or None where nothing was given."""
     if not all(layer.isdecimal() for layer in given) and given != ["auto"]:
         raise typer.BadParameter(
@@ -171,7 +172,7 @@ def _layers(given: list[str]) -> tuple[int, ...] | str | None:
     return "auto" if given == ["auto"] else tuple(map(int, given)) or None
 
 
-def _others(given: list[str], fusion: str) -> dict[str, Any]:
+def _read_others(given: list[str], fusion: str) -> dict[str, Any]:
     """Options of a fusion from `name=value`."""
     from dlfa_adapters.fusion.build import options_of_fusion
     from dlfa_adapters.fusion.options import no_such_option
