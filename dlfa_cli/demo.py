@@ -63,10 +63,7 @@ def as_dict(result: "DemoResult") -> dict[str, Any]:
         "dev": {column: round(head.dev_score, 2) for column, head in columns.items()},
         "epochs": {column: head.epoch for column, head in columns.items()},
         "rates": {column: head.rate.learning_rate for column, head in columns.items()},
-        "alone": {
-            name.replace("layer ", "D_"): {"dev": round(head.dev_score, 2), "mean": result.mean(name)}
-            for name, head in alone.items()
-        },
+        "alone": {name: {"dev": round(head.dev_score, 2), "mean": result.mean(name)} for name, head in alone.items()},
         "picked": result.picked,
         "run": str(result.run.folder),
         "metric": "span F1 (lenient), percent",
@@ -122,7 +119,8 @@ def _table(console: "Console", figures: dict[str, Any]) -> None:
     for i, (language, row) in enumerate(rows):
         table.add_row(language, *cells(row), end_section=i in (0, len(rows) - 1))
     table.add_row("mean", *cells(figures["mean"]), style="bold")
-    table.add_row("alone", *cells({column: of["mean"] for column, of in figures["alone"].items()}), style="dim")
+    alone = {name.replace("layer ", "D_"): of["mean"] for name, of in figures["alone"].items()}  # below D_k: layer k
+    table.add_row("alone", *cells(alone), style="dim")
     table.caption = (
         f"last: the baseline. dev: English dev, which picks (*). mean: the {len(rows) - 1} languages but English. "
         "alone: that mean for a linear head on layer k without fusion."

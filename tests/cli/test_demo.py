@@ -33,7 +33,7 @@ def test_every_column_has_a_rate_of_its_own_and_the_layer_alone_beside_it(tiny_r
     shown = as_dict(tiny_run)
     assert set(shown["rates"]) == set(tiny_run.columns)
     assert set(shown["rates"].values()) <= set(RATES)
-    assert set(shown["alone"]) == {"D_1", "D_2"}
+    assert set(shown["alone"]) == {"layer 1", "layer 2"}
     training = tiny_run.run.config["training"]
     assert (training["learning_rate"], training["rates_tried"]) == (shown["rates"][tiny_run.picked], list(RATES))
 
@@ -86,7 +86,7 @@ def test_json_is_as_documented(tiny_run):
     assert data["picked"] == tiny_run.picked
     assert all(set(row) == set(tiny_run.columns) for row in data["scores"].values())
     alone = tiny_run.heads["layer 1"].dev_score, tiny_run.mean("layer 1")
-    assert data["alone"]["D_1"] == pytest.approx(dict(zip(("dev", "mean"), alone, strict=True)), abs=0.01)
+    assert data["alone"]["layer 1"] == pytest.approx(dict(zip(("dev", "mean"), alone, strict=True)), abs=0.01)
     assert data["run"] == str(tiny_run.run.folder)
 
 
