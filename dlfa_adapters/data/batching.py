@@ -4,7 +4,7 @@ Back means scores of words out of scores of pieces, and labels of pieces out of 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Any, Protocol, TypeVar
 
 import torch
 from jaxtyping import Float
@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.utils.data import Sampler
 
 from dlfa_adapters.data.mixture import Mixture
-from dlfa_adapters.data.windows import Window
-from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.data.windows import Pooling, Window, check_pooling
+from dlfa_adapters.ground.errors import RunError
 
 
 class HasInputIds(Protocol):
@@ -127,20 +127,9 @@ class SameLengthSampler(Sampler[int]):
 
 
 T = TypeVar("T")
-Pooling = Literal["first", "last", "mean"]
 
 IGNORED = -100
 """The label id that PyTorch's cross-entropy leaves out."""
-
-
-def check_pooling(pooling: str) -> None:
-    """Refuses names that are no way of pooling.
-
-    Raises:
-        ConfigError: If `pooling` is not `first`, `last` or `mean`.
-    """
-    if pooling not in get_args(Pooling):
-        raise ConfigError(f"expected pooling first, last or mean, got {pooling!r}; type pooling='first'.")
 
 
 def pool_pieces(

@@ -8,7 +8,7 @@ count twice.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from dlfa_adapters.data.alignment import AlignmentCounts, WordPieces, align_words, check_sentences
 from dlfa_adapters.data.backend import Specials, check_fast, plain_backend, special_tokens
@@ -16,6 +16,10 @@ from dlfa_adapters.ground.errors import ConfigError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
+
+
+Pooling = Literal["first", "last", "mean"]
+"""Which pieces speak for a word: its first one, its last one, or the mean of all."""
 
 
 class Window(NamedTuple):
@@ -36,6 +40,16 @@ class Window(NamedTuple):
     pieces: tuple[tuple[int, int], ...]
     first: int = 0
     held: tuple[tuple[int, int], ...] = ()
+
+
+def check_pooling(pooling: str) -> None:
+    """Refuses names that are no way of pooling.
+
+    Raises:
+        ConfigError: If `pooling` is not `first`, `last` or `mean`.
+    """
+    if pooling not in get_args(Pooling):
+        raise ConfigError(f"expected pooling first, last or mean, got {pooling!r}; type pooling='first'.")
 
 
 def make_windows(

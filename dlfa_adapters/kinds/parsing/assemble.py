@@ -5,12 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from dlfa_adapters.data.windows import Window
+from dlfa_adapters.data.windows import Window, check_pooling
 from dlfa_adapters.kinds.parsing.decode import best_tree
 
 
 def words_of_pieces(window: Window, pooling: str) -> list[int]:
-    """The word that each piece of a window speaks for by `pooling`, counted from 1 in the window; 0 for none."""
+    """The word that each piece of a window speaks for by `pooling`, counted from 1 in the window; 0 for none.
+
+    Raises:
+        ConfigError: If `pooling` is not `first`, `last` or `mean`.
+    """
+    check_pooling(pooling)
     word_ids = [0] * len(window.input_ids)
     for word, (start, stop) in enumerate(window.held, 1):
         first = stop - 1 if pooling == "last" else start

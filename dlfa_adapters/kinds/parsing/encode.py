@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from dlfa_adapters.data.batching import IGNORED, Pooling, check_pooling, pad_batch
-from dlfa_adapters.data.windows import Window, make_windows
+from dlfa_adapters.data.batching import IGNORED, pad_batch
+from dlfa_adapters.data.windows import Pooling, Window, check_pooling, make_windows
 from dlfa_adapters.kinds.encoded import Encoded, FoundScores, one_behind
 from dlfa_adapters.kinds.parsing.assemble import tree_of_windows, words_of_pieces
 from dlfa_adapters.kinds.parsing.biaffine import best_relations

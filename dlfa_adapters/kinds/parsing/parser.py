@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from dlfa_adapters.data.alignment import check_sentences
-from dlfa_adapters.data.batching import Pooling, check_pooling
+from dlfa_adapters.data.windows import Pooling, check_pooling
 from dlfa_adapters.ground.errors import DataError
 from dlfa_adapters.kinds.encoded import Predictor
 from dlfa_adapters.kinds.parsing.encode import Trees

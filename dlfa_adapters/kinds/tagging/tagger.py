@@ -9,8 +9,8 @@ from typing import Any, ClassVar, cast
 import torch
 from torch import Tensor
 
-from dlfa_adapters.data.batching import IGNORED, Pooling, check_pooling, collect_words, piece_labels, pool_batch
-from dlfa_adapters.data.windows import make_windows
+from dlfa_adapters.data.batching import IGNORED, collect_words, piece_labels, pool_batch
+from dlfa_adapters.data.windows import Pooling, check_pooling, make_windows
 from dlfa_adapters.data.words import word_offsets
 from dlfa_adapters.kinds.encoded import Encoded, FoundScores, Predictor, Row
 from dlfa_adapters.kinds.shown import MOST_WORDS, Segment, ShownLine, blank_between, direction, join_words

@@ -8,8 +8,9 @@ import pytest
 import torch
 from tiny_tokenizer import character_tokenizer
 
-from dlfa_adapters.ground.errors import DataError
+from dlfa_adapters.ground.errors import ConfigError, DataError
 from dlfa_adapters.kinds import kind_of_task
+from dlfa_adapters.kinds.parsing.assemble import words_of_pieces
 from dlfa_adapters.kinds.parsing.decode import best_tree
 from dlfa_adapters.kinds.parsing.encode import Trees, collate_words
 from dlfa_adapters.kinds.parsing.parser import Parser, tagged
@@ -172,6 +173,8 @@ def test_pieces_speak_for_words_as_pooling_says(tokenizer):
     ):
         encoded = Trees(tokenizer, tagged([["ab", "c", "def"]], None), LABELS, 64, 32, pooling)
         assert [row.word_ids for row in encoded.rows] == [expected]
+    with pytest.raises(ConfigError, match="expected pooling first, last or mean, got 'frist'"):
+        words_of_pieces(encoded.windows[0], "frist")
 
 
 def test_a_batch_is_padded_and_says_so_by_masks(tokenizer):
