@@ -1,4 +1,7 @@
-"""Spellings of languages, and the family that each is of; what the table holds: see `scores.groups`."""
+"""Spellings of languages, and the family that each is of; what the table holds: see `scores.groups`.
+
+What is a code of a language at all is checked elsewhere: `data.layout.check_language`.
+"""
 
 import re
 from collections.abc import Iterable

@@ -30,7 +30,7 @@ LANGUAGE_NAMES = dict(
         strict=True,
     )
 )
-_CODES = {name.lower(): code for code, name in LANGUAGE_NAMES.items()}
+_BY_ENGLISH_NAME = {name.lower(): code for code, name in LANGUAGE_NAMES.items()}
 _NOT_LANGUAGES = frozenset((*XTREME_FOLDERS.values(), "ner", "pos", "nli", "ud", "raw", "out", "tmp", "new", "old"))
 _SPLITS = {
     **dict.fromkeys(("train", "translated_train"), "train"),
@@ -53,21 +53,21 @@ _WIKIPEDIA = "|".join(  # Wikipedia's codes of several parts, which WikiANN's fi
     "zh-yue".split()
 )
 _CODE = re.compile(f"simple|{_WIKIPEDIA}|[A-Za-z]{{2,3}}(?:[-_][A-Za-z0-9]{{1,8}})*")
-_LANGUAGE = (
+_LANGUAGE = (  # simple, zh-classical, pt-BR, zh-Hant-TW, es-419; de, swa, eng_Latn
     f"simple|{_WIKIPEDIA}|[a-z]{{2,3}}(?:[-_][A-Z][a-z]{{3}})?[-_](?:[A-Z]{{2}}|[0-9]{{3}})|"
     "[a-z]{2,3}(?:[-_][A-Za-z]{2,8})?"
 )
 _SPLIT = "|".join(sorted(_SPLITS, key=len, reverse=True))
-_NAMES = (
-    re.compile(rf"(?P<language>[a-z]{{2,3}})(?:_[a-z0-9]+)?-ud-(?P<split>{_SPLIT})"),
-    re.compile(rf"(?P<split>{_SPLIT})[-_.](?P<language>{_LANGUAGE})"),
-    re.compile(rf"(?P<language>{_LANGUAGE})[-_.](?P<split>{_SPLIT})"),
-    re.compile(rf"multinli\.(?P<split>{_SPLIT})\.(?P<language>{_LANGUAGE})"),
-    re.compile(rf"dataset_(?P<language>{_LANGUAGE})_(?P<split>{_SPLIT})"),
-    re.compile(rf"(?:xnli\.)?(?P<split>{_SPLIT})(?:_text)?"),
+_NAMES = (  # names without suffix; the first that fits the whole of one wins
+    re.compile(rf"(?P<language>[a-z]{{2,3}})(?:_[a-z0-9]+)?-ud-(?P<split>{_SPLIT})"),  # en_ewt-ud-dev
+    re.compile(rf"(?P<split>{_SPLIT})[-_.](?P<language>{_LANGUAGE})"),  # train-en
+    re.compile(rf"(?P<language>{_LANGUAGE})[-_.](?P<split>{_SPLIT})"),  # en_train
+    re.compile(rf"multinli\.(?P<split>{_SPLIT})\.(?P<language>{_LANGUAGE})"),  # multinli.train.en
+    re.compile(rf"dataset_(?P<language>{_LANGUAGE})_(?P<split>{_SPLIT})"),  # dataset_en_train
+    re.compile(rf"(?:xnli\.)?(?P<split>{_SPLIT})(?:_text)?"),  # xnli.dev, val_text: the folder tells the language
 )
-_MLDOC = re.compile(rf"(?P<language>{'|'.join(_CODES)})\.(?P<split>train|dev|test)(?:\.\d+)?")
-_AT_THE_END = re.compile(rf".+?[-_.](?P<language>{_WIKIPEDIA}|[a-z]{{2}}|[a-z]{{3}}_[A-Z][a-z]{{3}})")
+_MLDOC = re.compile(rf"(?P<language>{'|'.join(_BY_ENGLISH_NAME)})\.(?P<split>train|dev|test)(?:\.\d+)?")  # german.dev
+_AT_THE_END = re.compile(rf".+?[-_.](?P<language>{_WIKIPEDIA}|[a-z]{{2}}|[a-z]{{3}}_[A-Z][a-z]{{3}})")  # dishes-de
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -79,8 +79,8 @@ class DataFile:
     path: Path
 
 
-def describe(path: Path) -> tuple[str, str | None]:
-    """Language and split of a file.
+def language_and_split(path: Path) -> tuple[str, str | None]:
+    """Language and split of a file: by MLDoc's names, else `_NAMES`, else a language at the end, without a split.
 
     Args:
         path: E.g. `panx/train-en.tsv`, `sib200/eng_Latn/dev.tsv`, `en_ewt-ud-test.conllu`, `dishes-de.tsv`.
@@ -90,7 +90,7 @@ def describe(path: Path) -> tuple[str, str | None]:
     """
     plain = _unpacked(path)
     if match := _MLDOC.fullmatch(plain.name):
-        return _CODES[match["language"]], match["split"]
+        return _BY_ENGLISH_NAME[match["language"]], match["split"]
     stem = plain.name.removesuffix(plain.suffix)
     for pattern in _NAMES:
         if match := pattern.fullmatch(stem):
@@ -102,12 +102,12 @@ def describe(path: Path) -> tuple[str, str | None]:
 
 
 def language_of(path: Path) -> str:
-    """The language of a file of text, which the name may be: `describe`'s, or that of `de.txt`, `eng_Latn.txt`.
+    """The language of a file of text, which the name may be: as it is in `de.txt` and `eng_Latn.txt`.
 
     Returns:
         Language code as the name or the folder spells it, `und` where neither does.
     """
-    language, _ = describe(path)
+    language, _ = language_and_split(path)
     if language == UNKNOWN_LANGUAGE:
         plain = _unpacked(path)
         stem = plain.name.removesuffix(plain.suffix)
@@ -140,7 +140,7 @@ def find_files(folder: Path, task: str | None, split: str, languages: Iterable[s
         DataFile(language, split_there, path)
         for path in _shown_files(root)
         if _is_data(path)
-        for language, split_there in (describe(path),)
+        for language, split_there in (language_and_split(path),)
         if split_there is not None
     )
     chosen = [file for file in files if file.split == split]
@@ -184,14 +184,14 @@ def check_language(code: str) -> None:
 
 
 def check_language_of_name(path: Path, languages: Sequence[str]) -> None:
-    """Refuse another language for a file than the one that name or folder tell beside the split.
+    """Refuse another language than name or folder tell beside the split, for a file whose items tell none themselves.
 
     Only codes of two letters are compared: others may be the same language (`swh_Latn`, `sw`).
 
     Raises:
         DataError: If so.
     """
-    told, split = describe(path)
+    told, split = language_and_split(path)
     if split is None or len(told) > 2 or told in languages or any(len(language) > 2 for language in languages):
         return
     raise DataError(
@@ -211,7 +211,7 @@ def other_files(folder: Path, task: str | None) -> list[str]:
     return sorted(
         str(path.relative_to(root))
         for path in _shown_files(root)
-        if (not _is_data(path) or describe(path)[1] is None)
+        if (not _is_data(path) or language_and_split(path)[1] is None)
         and path.suffix.lower() != ".md"
         and path.stem.upper() not in ("README", "LICENSE", "LICENCE", "CITATION", "CHANGELOG", "LABELS", "STATS")
         and not ("_labels" in path.name and path.with_name(path.name.replace("_labels", "_text")).exists())
@@ -242,7 +242,7 @@ def _root(folder: Path, task: str | None) -> Path:
 
 def _folder_language(name: str) -> str:
     """Language of a folder: its name where that is a code (`de`, `eng_Latn`), the code where it is English."""
-    if name.lower() in _CODES:
-        return _CODES[name.lower()]
+    if name.lower() in _BY_ENGLISH_NAME:
+        return _BY_ENGLISH_NAME[name.lower()]
     is_code = re.fullmatch(_LANGUAGE, name) is not None and name not in _NOT_LANGUAGES
     return name if is_code else UNKNOWN_LANGUAGE

@@ -26,8 +26,8 @@ from dlfa_adapters.data.layout import (
     UNKNOWN_LANGUAGE,
     check_language,
     check_language_of_name,
-    describe,
     find_files,
+    language_and_split,
     other_files,
 )
 from dlfa_adapters.data.places import SAMPLES, Reading, check_samples, check_source, sample_files
@@ -145,7 +145,7 @@ def _files(
     read = read_one(path)
     if languages is not None:
         check_name(path, languages, read.items)
-    language = describe(path)[0] if languages is None else _one_language(languages)
+    language = language_and_split(path)[0] if languages is None else _one_language(languages)
     if len(languages or ()) > 1 and not any(item.language for item in read.items):
         given = ", ".join(languages or ())
         raise DataError(f"{path}: expected one language for a file that names none itself, but got {given}")

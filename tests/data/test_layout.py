@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dlfa_adapters.data.layout import LANGUAGE_NAMES, check_language, describe, find_files, other_files
+from dlfa_adapters.data.layout import LANGUAGE_NAMES, check_language, find_files, language_and_split, other_files
 from dlfa_adapters.tasks import get_task
 
 
@@ -50,7 +50,7 @@ from dlfa_adapters.tasks import get_task
     ],
 )
 def test_describe(path, wanted):
-    assert describe(Path(path)) == wanted
+    assert language_and_split(Path(path)) == wanted
 
 
 def test_every_pos_language_of_xtreme_has_its_name():

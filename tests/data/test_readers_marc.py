@@ -5,7 +5,7 @@ import json
 import datasets
 import pytest
 
-from dlfa_adapters.data.layout import describe, find_files
+from dlfa_adapters.data.layout import find_files, language_and_split
 from dlfa_adapters.data.readers import read_file
 from dlfa_adapters.data.sources import load_data, load_source
 from dlfa_adapters.ground.errors import DataError
@@ -56,7 +56,7 @@ def test_languages_and_splits_are_in_the_names(tmp_path):
             path = tmp_path / split / f"dataset_{language}_{split}.json"
             path.parent.mkdir(exist_ok=True)
             path.write_text(json.dumps({**ROWS[0], "language": language}) + "\n", "utf-8")
-            assert describe(path) == (language, split)
+            assert language_and_split(path) == (language, split)
     assert [file.path.name for file in find_files(tmp_path, "marc", "dev")] == [
         "dataset_de_dev.json", "dataset_en_dev.json",
     ]  # fmt: skip

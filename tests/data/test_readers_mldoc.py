@@ -3,7 +3,7 @@
 import pytest
 
 from dlfa_adapters.data.check import check_data
-from dlfa_adapters.data.layout import describe, find_files
+from dlfa_adapters.data.layout import find_files, language_and_split
 from dlfa_adapters.data.readers import read_file, read_mldoc
 from dlfa_adapters.data.sources import load_source
 from dlfa_adapters.ground.errors import DataError
@@ -58,8 +58,8 @@ def test_languages_and_splits_are_in_the_names(tmp_path):
         ("english/english.train.1000", "en", "train"), ("german/german.dev", "de", "dev"),
         ("x/chinese.test", "zh", "test"),
     ):  # fmt: skip
-        assert describe(tmp_path / name) == (language, split)
-    assert describe(tmp_path / "klingon.train.1000") == ("und", None)
+        assert language_and_split(tmp_path / name) == (language, split)
+    assert language_and_split(tmp_path / "klingon.train.1000") == ("und", None)
     for name in ("english/english.dev", "english/english.train.1000", "german/german.test", "japanese/japanese.test"):
         put(tmp_path, name, ROWS)
     assert [(file.language, file.path.name) for file in find_files(tmp_path, "mldoc", "test")] == [
