@@ -105,7 +105,7 @@ def sentence_means(
     on_progress: Callable[[int], None] | None = None,
     changes: Sequence[Change] = (),
 ) -> Tensor:
-    """The mean state over the tokens of each sentence, of some layers; for the arguments see `compute_states`.
+    """The mean state over the tokens of each sentence, of `layers` in their order; for the rest see `compute_states`.
 
     Returns:
         (layers, sentences, width) in float32.

@@ -90,7 +90,8 @@ def head_inputs(
 ) -> Iterator[HeadInput]:
     """Cut the encoder's output and the other inputs of `batch` rows for each of the heads in force.
 
-    A `BatchSplit` of heads cuts the batch. `rows_per_label` says by head how many rows of the input make one item of
+    `adapters` is the composition in force, see `adapter_setup`: it tells how many channels run side by side. A
+    `BatchSplit` of heads cuts the batch. `rows_per_label` says by head how many rows of the input make one item of
     `labels`: more than 1 in multiple choice.
 
     Raises:

@@ -37,7 +37,12 @@ _LAYOUT = {
 
 
 def check_composition(setup: AdapterCompositionBlock | None, adapters_config: Any, config: Any) -> None:
-    """Refuse a composition that gives other results than its adapters one by one; the model's `config` knows DeBERTa.
+    """Refuse a composition that gives other results than its adapters one by one.
+
+    Args:
+        setup: The composition.
+        adapters_config: The model's own, which has the method of each adapter.
+        config: The encoder's own, which tells whether it is a DeBERTa: there LoRA goes wrong too.
 
     Raises:
         ConfigError: With the reason and what to do instead.

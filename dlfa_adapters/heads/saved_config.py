@@ -104,7 +104,7 @@ def _size(head: dict[str, Any]) -> Any:
 
 
 def write_safetensors(wanted: bool | None, head: Any = None) -> bool:
-    """Whether safetensors are written: by what the caller passed, or None, and the head that is written."""
+    """Whether safetensors are written: as is `wanted`; where that is None, only with a DLFA head."""
     from dlfa_adapters.heads.head import is_dlfa_head
 
     return is_dlfa_head(head) if wanted is None else wanted

@@ -82,6 +82,8 @@ def parameter_groups(
 ) -> list[dict[str, Any]]:
     """Trainable parameters for an optimiser; `decayed` are the names of those that decay: all but biases and norms.
 
+    `head_learning_rate` is for fusion and classifier, see `is_of_head`; `learning_rate` for all else.
+
     Returns:
         Up to four groups, each with a `name`; empty ones are left out.
     """

@@ -112,7 +112,7 @@ def choose_rates(attempts: Sequence[Attempt]) -> RateChoice:
 
 
 def pairs(settings: Settings, *, frozen: bool) -> list[Pair]:
-    """What a sweep tries; a single pair is not tried but taken."""
+    """What a sweep tries, by settings that are resolved; a single pair is not tried but taken."""
     heads = sorted(settings.steps.head_learning_rates or (settings.steps.head_learning_rate or 1e-3,))
     if frozen:
         return [Pair(head) for head in heads]

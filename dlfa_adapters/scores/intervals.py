@@ -29,7 +29,7 @@ class Estimate:
 
     @classmethod
     def of(cls, value: float, samples: np.ndarray, items: int = 2) -> "Estimate":
-        """From a score and its resamples, NaN where it is not defined."""
+        """From a score and its resamples (NaN: not defined); `items` is how many there are: of one, no interval."""
         if np.isnan(value):
             return cls(None, None, None)
         return cls(float(value), *(interval(samples) if items > 1 else (None, None)))
@@ -78,7 +78,8 @@ class Paired:
         a: The score of A.
         b: The score of B.
         samples: (resamples,).
-        items: How many items there are; of several languages, in the one with the most.
+        items: How many items there are; of several languages, in the one with the most. What counts is whether there
+            is more than one; the default says that there is.
     """
 
     a: float

@@ -17,6 +17,9 @@ the same in all languages and a test keeps its official size; training leaves th
 
 Texts without labels, a sentence or paragraph a line, are for domain adaptation and the analyses; pairs of words or
 sentences, two columns a line, are dictionaries (XLING-BLI, MUSE) and parallel text.
+
+All readers are `strict`: the first bad row raises. Else each is noted in `problems` and left out, and a line that is
+not UTF-8 is noted too and read with U+FFFD for what is wrong.
 """
 
 from collections.abc import Sequence
@@ -62,7 +65,7 @@ def read_labelled(path: str | Path, *, strict: bool = True) -> Read[Example]:
 
     Args:
         path: A tsv, CSV, JSON or Parquet file, or the `..._text.txt` of a pair of files.
-        strict: Whether the first bad row raises.
+        strict: Whether the first bad row raises; else such rows are noted and left out.
 
     Returns:
         The texts; a `text_pair` where the file has one.
@@ -158,7 +161,7 @@ def flaw_of(text: str, text_pair: str) -> str | None:
 
 
 def read_pawsx(path: str | Path, *, strict: bool = True) -> Read[Example]:
-    """Read a PAWS-X file.
+    """Read a PAWS-X file; without a header, 2 columns are the pair, a third is its label, and of 4 the first is the id.
 
     Returns:
         The pairs, the flawed ones marked in `flaw` and noted with their number.
@@ -182,7 +185,7 @@ def read_pawsx(path: str | Path, *, strict: bool = True) -> Read[Example]:
 
 
 def read_text(path: str | Path, *, strict: bool = True) -> Read[Example]:
-    """Read plain text.
+    """Read plain text, in which no row is bad: strict, a line that is not UTF-8 raises, else it is noted and read.
 
     Returns:
         One `Example` a line, without label; lines of blanks only are counted in `dropped` as `empty_line`.

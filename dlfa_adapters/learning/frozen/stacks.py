@@ -37,7 +37,12 @@ class HeadStack(ABC):
         """Logits of every head at the positions of a batch, (heads, labels, words); or what a kind's own head gives."""
 
     def losses(self, logits: Any, batch: Batch, gold: Tensor) -> tuple[Tensor, Tensor]:
-        """What a batch costs, for which the heads gave `logits`; `gold` has the label id of every word, -100 for none.
+        """What a batch costs.
+
+        Args:
+            logits: What the heads gave for it.
+            batch: The batch; `places` says where its words stand in `gold`.
+            gold: The label id of every word of the data, -100 for none.
 
         Returns:
             The sum of the losses of each head over what is learned from, (heads,), and how much that is.
@@ -90,6 +95,8 @@ class StackedHeads(HeadStack):
         parameters, buffers = stack_module_state(list(heads))
         super().__init__(specs, members, parameters.values(), buffers.values())
         self.weights = Weights(parameters, buffers, training=False)
+        # A column a head: the states that it takes, as places in `layers`. A row that is the same for all heads is kept
+        # as one place, and the fusion gets that state without a copy for each head.
         places = torch.tensor([[layers.index(k) for k in spec.head.states(num_layers)] for spec in specs]).T
         shared = [(column == column[0]).all() for column in places]
         device = next(iter(parameters.values())).device
@@ -137,7 +144,7 @@ class _EachAlone(HeadStack):
             return head(states[self._places], mask, positions).T.unsqueeze(0)
         devices = [states.device] if training and states.is_cuda else []
         with torch.random.fork_rng(devices=devices, enabled=training):
-            if training:  # dropout is a function of seed and batch, whoever learns beside it and wherever it goes on
+            if training:  # the same dropout for the same seed and batch, whoever learns beside it and after a resume
                 seed = torch.manual_seed if devices else torch.default_generator.manual_seed  # which is much faster
                 seed(crc32(repr((self.specs[0].seed, *batch.rows)).encode()))
             return head(states[self._places], mask, batch.inputs)
@@ -164,8 +171,9 @@ def make_stacks(
 ) -> list[HeadStack]:
     """Heads of equal architecture together, as many as should train on so many tokens at once.
 
-    Heads are on the device where the states are; batches have the states `layers` and at most so many tokens. In a
-    stack heads stand in the `order` given, or as they come.
+    Heads are on the device where the states are; batches have the states `layers` and at most so many tokens. `order`
+    has the place of every head, in the order in which they shall stand in a stack; None: as they come. The stacks go by
+    architecture, not as `heads` do: `HeadStack.members` tells which of `heads` are in each.
     """
     by_kind: dict[tuple[object, ...], list[int]] = {}
     for member in order or range(len(heads)):
