@@ -110,7 +110,7 @@ def train(
         **reading.as_dict(),
         **settings.as_dict(),
     }
-    if training.go_on(resume):
+    if training.resume_finds_it_done(resume):
         return read_run(out)
 
     report("Loading encoder and data", 0, 1)
@@ -123,7 +123,7 @@ def train(
     states = None if method.on_states else choose_states(ready, training.folder / "states")
     if not before and has_plan(out):
         plan.notes.append(f"A training of {out} that was cut short begins anew; --resume {out} would have gone on.")
-    with training.alone(
+    with training.planned_alone(
         request, ready.encoder["fingerprint"], plan.known_by(), plan.choice.to_dict() if plan.choice else None
     ):
         announce(plan, on_start, logger, notes=logging.WARNING)

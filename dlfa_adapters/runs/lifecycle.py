@@ -131,14 +131,17 @@ class Training:
         self.out, self.record, self.folder, self.id = out, record, work_folder(out), uuid.uuid4().hex
         self.before: dict[str, Any] | None = None
 
-    def go_on(self, resume: bool | Literal["auto"]) -> bool:
-        """Take up what was cut short.
+    def resume_finds_it_done(self, resume: bool | Literal["auto"]) -> bool:
+        """Take up what was cut short, with `before` and `id`, unless nothing is left to do.
+
+        All processes read what stands there; the main one alone cleans up what is done.
 
         Args:
             resume: Whether to; `auto`: where there is something.
 
         Returns:
-            Whether this very training has written its folder, and was cut short only while it cleaned up.
+            Whether there is nothing left to do: this very training has written its folder, and was cut short only while
+            it cleaned up. False where it goes on or begins.
 
         Raises:
             RunError: If there is nothing to resume.
@@ -155,14 +158,14 @@ class Training:
         return True
 
     @contextmanager
-    def alone(
+    def planned_alone(
         self, request: dict[str, Any], encoder: str, data: dict[str, Any], chosen: dict[str, Any] | None = None
     ) -> Iterator[None]:
         """Write the plan, or compare it with the one that is there, and keep every other training of this run away.
 
-        Each would take the other's checkpoints for its own. The main process does it for all that train together. It is
-        a lock on the folder beside the run, which ends with the process, however that ends. Windows and some network
-        file systems have none; there nobody is locked out.
+        Each would take the other's checkpoints for its own. Of processes that train together all compare, and the main
+        one alone writes and locks: it is a lock on the folder beside the run, which ends with the process, however that
+        ends. Windows and some network file systems have none; there nobody is locked out.
 
         Args:
             request: All arguments, as they read in a file.

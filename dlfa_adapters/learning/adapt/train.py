@@ -88,7 +88,7 @@ def adapt_encoder(
         "head_learning_rate": given.get("head_learning_rate"),
         **({} if then is None else {"then": dict(then)}),
     }  # fmt: skip
-    if training.go_on(resume):
+    if training.resume_finds_it_done(resume):
         return _read(out, adapt)
 
     report("Loading encoder and text", 0, 1)
@@ -113,7 +113,7 @@ def adapt_encoder(
         plan.notes.append(f"{', '.join(small)}: {few}.")
     report("Loading encoder and text", 1, 1)
 
-    with training.alone(request, described["fingerprint"], masked.about):
+    with training.planned_alone(request, described["fingerprint"], masked.about):
         announce(plan, on_start, logger, notes=logging.INFO)
         by_adapters = isinstance(tuning, LanguageTuning) or tuning.is_lora
         make = LanguageTrainer if by_adapters else EncoderTrainer

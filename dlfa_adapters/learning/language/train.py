@@ -78,7 +78,7 @@ def train_language(
         "config": config, "reduction": reduction, "leave_out": tuning.leave_out, "steps": steps,
         **as_options(settings),
     }  # fmt: skip
-    if training.go_on(resume):
+    if training.resume_finds_it_done(resume):
         return _read(out)
 
     report("Loading encoder and text", 0, 1)
@@ -95,7 +95,7 @@ def train_language(
     plan = LanguagePlan(tuning, settings, encoder, masked.about, parameter_report(encoder.model), out, notes)
     report("Loading encoder and text", 1, 1)
 
-    with training.alone(request, described["fingerprint"], masked.about):
+    with training.planned_alone(request, described["fingerprint"], masked.about):
         announce(plan, on_start, logger, notes=logging.INFO)
         held_out = {language: masked.held_out}
         measured, seconds = learn_masked(LanguageTrainer, encoder, settings, masked, held_out, training, report)
