@@ -20,18 +20,13 @@ class DLFA(Fusion):
     $L_1$ is the state of a lower layer, $L_2$ the last hidden state, all (batch, seq, width).
 
     With several lower layers the last state is fused with the first of them, the result with the second, and so on;
-    each step has an AIF of its own.
+    each step has an AIF of its own. `reduction`, `branches`, `norm`, `init` and `mask_padding` are those of `AIF`.
 
     Args:
         hidden_size: Width E of the states.
-        reduction: See `AIF`.
-        branches: See `AIF`.
         gate: What weights $L_1$ in (4). `product` is AIF(W) as printed, which is not bounded: it multiplies features,
             so where those are in the hundreds float16 overflows (bfloat16 does not). `attention` is its sigmoid alone,
             in 0..1 (the form of Dai et al. 2021, "Attentional Feature Fusion", arXiv 2009.14082).
-        norm: See `AIF`.
-        init: See `AIF`.
-        mask_padding: See `AIF`.
         num_lower: How many lower layers are fused, one after the other (more than one: not in the paper).
 
     Raises:

@@ -128,16 +128,19 @@ def resample_languages(
     random = {language: generator(seed, language) for language in counts}
     if translations is None or not translations.drawn.together:
         return {x: Sums(resampled_sums(part, resamples, random[x]), random[x]) for x, part in counts.items()}
+    # What is drawn is a key, and with it its items in all languages: `together` has a row for each key, the languages'
+    # counts side by side, 0 where a language has no such item.
     unit = {key: i for i, key in enumerate(sorted({k for x in counts for k in translations.keys[x] if k is not None}))}
     rows = {x: np.array([-1 if key is None else unit[key] for key in translations.keys[x]]) for x in counts}
     widths = [part.shape[1] for part in counts.values()]
     together = np.zeros((len(unit), sum(widths)))
     for (language, part), block in zip(counts.items(), _blocks(together, widths), strict=True):
         shared = rows[language] >= 0
-        np.add.at(block, rows[language][shared], part[shared])
+        np.add.at(block, rows[language][shared], part[shared])  # writes into `together`; items of one key add up
     drawn = _blocks(resampled_sums(together, resamples, generator(seed, TOGETHER)), widths)
     by_language = {}
     for (language, part), sums in zip(counts.items(), drawn, strict=True):
+        # items without a translation: drawn for their language alone, and added
         alone = part[rows[language] < 0]
         by_language[language] = Sums(sums + resampled_sums(alone, resamples, random[language]), random[language])
     return by_language

@@ -23,6 +23,7 @@ SLOPE = 0.1
 """Of the leaky ReLU below zero, as in their code."""
 
 Scores = tuple[Float[Tensor, "batch words heads"], Float[Tensor, "batch words heads relations"]]
+"""Of arcs and relations. The axis `heads` has the root first and then the words: it is one longer than `words`."""
 
 
 class Biaffine(OwnHead):
@@ -84,8 +85,8 @@ class Biaffine(OwnHead):
         Args:
             states: Fused states, (batch, seq, width); of a prompt before the pieces too, where there is one.
             attention_mask: Non-zero at real pieces, (batch, pieces); read where there are no `word_ids`.
-            word_ids: The word of the row that a piece speaks for, from 1; 0 for none; (batch, pieces). Without them
-                each piece is a word.
+            word_ids: The word of the row that a piece speaks for, from 1; 0 for none; (batch, pieces). Where first
+                pieces speak, `<s> Kat zen schla fen </s>` has 0 1 0 2 0 0. Without them each piece is a word.
             word_mask: Non-zero at real words, (batch, words).
             upos_ids: A part of speech for each word, from 1 in the order of `tasks.POS.labels`; 0 for none.
 
@@ -123,7 +124,7 @@ class Biaffine(OwnHead):
         self, states: Tensor, attention_mask: Tensor | None, word_ids: Tensor | None, word_mask: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """The word of each piece, and which words are real; both checked."""
-        if word_ids is None and word_mask is None:
+        if word_ids is None and word_mask is None:  # each piece is a word: 1, 2, 3, ...
             real = states.new_ones(states.shape[:2]) != 0 if attention_mask is None else attention_mask != 0
             return torch.arange(1, real.shape[1] + 1, device=states.device).expand(len(states), -1), real
         if word_ids is None or word_mask is None:

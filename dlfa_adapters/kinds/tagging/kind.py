@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class Tagging(KindOfWords):
     """A tag for each word, each right or wrong by itself."""
 
+    # What each name means: `Kind`; `KindOfData` for item, of_words, unit and format; `KindOfHead` from pipeline on.
     name, metric = "tagging", "accuracy"
     described, units, texts, verb = "words with tags", ("sentences", "words"), "sentences", "Tagging"
     shown_as = "The model's tag is under each word; at ✗ the gold tag is below it."
