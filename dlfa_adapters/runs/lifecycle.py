@@ -132,9 +132,9 @@ class Training:
         self.before: dict[str, Any] | None = None
 
     def resume_finds_it_done(self, resume: bool | Literal["auto"]) -> bool:
-        """Take up what was cut short, with `before` and `id`, unless nothing is left to do.
+        """Take up what was cut short, its plan as `before` and its `id`; where nothing of it is left to do, clean up.
 
-        All processes read what stands there; the main one alone cleans up what is done.
+        All processes that train together read what stands there; the main one alone cleans up.
 
         Args:
             resume: Whether to; `auto`: where there is something.
