@@ -49,7 +49,7 @@ from dlfa_adapters.tasks import get_task
         ("my-ner.tsv", ("und", None)),
     ],
 )
-def test_describe(path, wanted):
+def test_language_and_split(path, wanted):
     assert language_and_split(Path(path)) == wanted
 
 
