@@ -176,16 +176,14 @@ def _read_others(given: list[str], fusion: str) -> dict[str, Any]:
     """Options of a fusion from `name=value`."""
     from dlfa_adapters.fusion.build import options_of_fusion
     from dlfa_adapters.fusion.options import no_such_option
-    from dlfa_adapters.ground.errors import ConfigError
+    from dlfa_adapters.ground.errors import as_config_error
 
     options = {}
     for item in given:
         name, equals, text = item.partition("=")
-        try:
+        with as_config_error():
             known = options_of_fusion(fusion)
             if not equals or name not in known:
                 raise ValueError(no_such_option(f"The fusion {fusion!r} has no", name, known))
             options[name] = known[name].parse(text)
-        except ValueError as error:
-            raise ConfigError(str(error)) from error
     return options

@@ -37,6 +37,15 @@ class MissingExtraError(DLFAError, ImportError):
     """A package of an optional extra is not installed; the text has the pip command."""
 
 
+@contextmanager
+def as_config_error() -> Iterator[None]:
+    """Raise the `ValueError` of a value that cannot work as a `ConfigError`, with the same sentence."""
+    try:
+        yield
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+
+
 def is_a_librarys(error: BaseException) -> bool:
     """Whether the line that raised an error is in another library, or it is a sentence of this one.
 

@@ -15,7 +15,7 @@ from dlfa_adapters.encoders.parts import check_encoder, describe_encoder
 from dlfa_adapters.fusion import make_bilstm, make_fusion, select_states
 from dlfa_adapters.fusion.options import flat
 from dlfa_adapters.fusion.readout import first_real_token
-from dlfa_adapters.ground.errors import ConfigError, RunError
+from dlfa_adapters.ground.errors import ConfigError, RunError, as_config_error
 from dlfa_adapters.heads.inner import inner_head, of_width, with_prompt
 from dlfa_adapters.heads.own import OwnInnerHead
 from dlfa_adapters.heads.schema import HEAD_TYPE, check_head_name
@@ -84,14 +84,12 @@ class DLFAHead(PredictionHead):
         layers = checked_fuse_layer(own.get("fusion", "dlfa"), own.pop("fuse_layer", None), self.num_layers)
         head = HeadOptions().changed(**own, fuse_layer=layers)
         width = model.config.hidden_size
-        try:
+        with as_config_error():
             bilstm = make_bilstm(head.classifier, width, head.lstm_hidden, head.lstm_dropout)
             below = model if bilstm is None else of_width(model, 2 * head.lstm_hidden)
             inner = inner_head(below, head_name, inner_head_type, num_labels, num_choices, id2label, inner_options)
             fused = flat(head.fusion_options)
             module = make_fusion(head.fusion, width, num_layers=self.num_layers, num_lower=len(layers), **fused)
-        except ValueError as error:
-            raise ConfigError(str(error)) from error
         self.indices = head.states(self.num_layers)
         self.fusion, self.bilstm, self.inner = module, bilstm, inner
         self.config = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dlfa_adapters.data.readers.base import KindOfData
 from dlfa_adapters.fusion.options import Option, check_values, no_such_option, options_of
-from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError, as_config_error
 
 if TYPE_CHECKING:
     import torch
@@ -74,10 +74,8 @@ class KindOfHead(KindOfData):
         for name, value in given.items():
             if name not in known:
                 raise ConfigError(no_such_option(f"A training for {self.name} has no", name, known))
-            try:
+            with as_config_error():
                 known[name].check(value)
-            except ValueError as error:
-                raise ConfigError(str(error)) from error
         own = {} if self.options is None else options_of(self.options)
         return {n: v for n, v in given.items() if n not in own}, {n: v for n, v in given.items() if n in own}
 
@@ -92,11 +90,9 @@ class KindOfHead(KindOfData):
         for name in options:
             if name not in known:
                 raise ConfigError(no_such_option(f"A {head_type} head has no", name, known))
-        try:
+        with as_config_error():
             check_values(cls, options)
             return cls(**options)
-        except ValueError as error:
-            raise ConfigError(str(error)) from error
 
     def make_head(self, head_type: str, width: int, num_labels: int, options: Any) -> "OwnHead":
         """A head of `own_heads` on states of a width, with options of `own_options`.

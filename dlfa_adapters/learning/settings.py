@@ -6,7 +6,7 @@ from typing import Any
 
 from dlfa_adapters.fusion.options import Option, check_values, flat, no_such_option, options_of
 from dlfa_adapters.ground.environment import world_size
-from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError, as_config_error
 from dlfa_adapters.kinds import Kind, options_of_kinds
 from dlfa_adapters.learning.aux_options import aux_as_text
 from dlfa_adapters.learning.machine_options import MachineOptions
@@ -188,10 +188,8 @@ def make_settings(**options: Any) -> Settings:
     options = aux_as_text(as_text(blocks_left_out(several_rates(options))))
     check_ranges(options)
     for part in _PARTS:
-        try:
+        with as_config_error():
             check_values(part, {name: value for name, value in options.items() if name in options_of(part)})
-        except ValueError as error:
-            raise ConfigError(str(error)) from error
     settings = replace(Settings().changed(**options), given=frozenset(options))
     if (settings.text.parallel or settings.text.target_text) and settings.head.fuse_layer != "auto":
         raise ConfigError("--parallel and --target-text choose the layer of --fuse-layer auto; type that too.")

@@ -8,7 +8,7 @@ from transformers.activations import get_activation
 from dlfa_adapters.fusion import make_bilstm, make_fusion
 from dlfa_adapters.fusion.options import flat, options_of
 from dlfa_adapters.fusion.readout import pool_tokens
-from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError, as_config_error
 from dlfa_adapters.kinds import Kind
 from dlfa_adapters.kinds.own_head import OwnHead
 
@@ -37,7 +37,7 @@ class DLFAClassifier(nn.Module):
     def __init__(self, config: Any, kind: Kind) -> None:
         super().__init__()
         head = config.head
-        try:
+        with as_config_error():
             self.fusion = make_fusion(
                 head.fusion,
                 config.hidden_size,
@@ -46,8 +46,6 @@ class DLFAClassifier(nn.Module):
                 **flat(head.fusion_options),
             )
             self.bilstm = make_bilstm(head.classifier, config.hidden_size, head.lstm_hidden, head.lstm_dropout)
-        except ValueError as error:
-            raise ConfigError(str(error)) from error
         width = config.hidden_size if self.bilstm is None else 2 * head.lstm_hidden
         self._is_own = kind.own_head is not None
         self.out: Any = _own_head(config, kind, width) if self._is_own else nn.Sequential(*_layers(config, width))
@@ -95,10 +93,8 @@ def _own_head(config: Any, kind: Kind, width: int) -> OwnHead:
     head_type = str(kind.own_head)
     names = options_of(kind.own_heads[head_type])
     given = {name: getattr(config, name) for name in names if hasattr(config, name)}
-    try:
+    with as_config_error():
         head = kind.make_head(head_type, width, config.num_labels, kind.own_options(head_type, given))
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
     for name, value in head.options.items():
         setattr(config, name, value)
     return head

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dlfa_adapters.fusion.build import FUSIONS, check_fuse_layer, options_of_fusion
 from dlfa_adapters.fusion.options import no_such_option
-from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError, as_config_error
 
 if TYPE_CHECKING:
     from dlfa_adapters.learning.frozen import HeadSpec
@@ -76,10 +76,8 @@ def read_extra(item: str) -> Extra:
     if option not in known:
         raise ConfigError(no_such_option(f"The fusion {fusion!r} has no", option, known))
     values = known[option].choices or ((True, False) if known[option].type is bool else ())
-    try:
+    with as_config_error():
         values = tuple(known[option].parse(each) for each in typed.split("/")) if typed else values
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
     if not values:
         raise ConfigError(f"expected values of {fusion}.{option}; type e.g. {fusion}.{option}=1/2/4.")
     return Extra(fusion, layers, option, values, title or option + "={}")
@@ -175,7 +173,5 @@ def _numbers(text: str, item: str) -> _Layers:
 
 
 def _checked(layers: _Layers, num_layers: int) -> _Layers:
-    try:
+    with as_config_error():
         return check_fuse_layer(layers, num_layers) if layers else ()
-    except ValueError as error:
-        raise ConfigError(str(error)) from error

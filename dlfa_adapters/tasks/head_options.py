@@ -16,7 +16,7 @@ from dlfa_adapters.fusion.options import (
     options_of,
     recorded,
 )
-from dlfa_adapters.ground.errors import ConfigError
+from dlfa_adapters.ground.errors import ConfigError, as_config_error
 from dlfa_adapters.tasks import Task
 
 logger = logging.getLogger(__name__)
@@ -52,10 +52,8 @@ class HeadOptions:
         Raises:
             ConfigError: If there is no such fusion, or one of its options has a name that every head has.
         """
-        try:
+        with as_config_error():
             own = options_of_fusion(fusion)
-        except ValueError as error:
-            raise ConfigError(str(error)) from error
         every = dict(options_of(cls))
         first = {name: every.pop(name) for name in ("fusion", "fuse_layer")}
         del every["fusion_options"]
@@ -97,11 +95,9 @@ class HeadOptions:
         own = {name: options.pop(name) for name in own_names if name in options}
         if type(self.fusion_options) is FUSIONS[fusion].options:
             own = {**flat(self.fusion_options), **own}
-        try:
+        with as_config_error():
             check_values(HeadOptions, {name: value for name, value in options.items() if name != "fuse_layer"})
             return replace(self, **options, fusion_options=fusion_options(fusion, **own))
-        except ValueError as error:
-            raise ConfigError(str(error)) from error
 
     def keywords(self) -> dict[str, Any]:
         """Every option by name, as `changed` and `add_dlfa_head` take them."""
@@ -160,10 +156,8 @@ def checked_fuse_layer(fusion: str, fuse_layer: Any, num_layers: int) -> tuple[i
         if fuse_layer is not None:
             raise ConfigError(f"fusion={fusion!r} takes no fuse_layer, got {fuse_layer!r}; leave it out.")
         return ()
-    try:
+    with as_config_error():
         layers = check_fuse_layer(fuse_layer, num_layers)
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
     if fusion == "dlfa" and num_layers in layers:
         logger.info("The last layer is fused with itself: the control D_%d.", num_layers)
     return layers

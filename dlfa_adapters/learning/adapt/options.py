@@ -8,7 +8,7 @@ from typing import Any
 
 from dlfa_adapters.data.places import Reading, check_encoder_name, check_languages, check_source, each_place
 from dlfa_adapters.fusion.options import Option, check_values, no_such_option, options_of
-from dlfa_adapters.ground.errors import ConfigError, DataError
+from dlfa_adapters.ground.errors import ConfigError, DataError, as_config_error
 from dlfa_adapters.learning.checks import LANGUAGE_RECORD, check_training
 from dlfa_adapters.learning.loops import LANGUAGE
 from dlfa_adapters.learning.ranges import check_steps
@@ -77,10 +77,8 @@ def split_options(options: Mapping[str, Any]) -> tuple[AdaptOptions, dict[str, A
     own = {name: value for name, value in given.items() if name in options_of(AdaptOptions)}
     if isinstance(own.get("languages"), list | tuple):
         own["languages"] = ",".join(own["languages"])
-    try:
+    with as_config_error():
         check_values(AdaptOptions, own)
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
     adapt = AdaptOptions(**own)
     check_steps(adapt.steps)
     check_learns(adapt.learns)
@@ -109,10 +107,8 @@ def parse_options(given: list[str]) -> dict[str, Any]:
             raise ConfigError(f"--adapt-option expects NAME=VALUE, got {item!r}; type e.g. --adapt-option steps=2000.")
         if name not in known:
             raise ConfigError(no_such_option("An adaptation has no", name, known))
-        try:
+        with as_config_error():
             options[name] = known[name].parse(text.strip())
-        except ValueError as error:
-            raise ConfigError(str(error)) from error
     split_options(options)
     return options
 
