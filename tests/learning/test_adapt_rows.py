@@ -41,6 +41,13 @@ def write(path, text):
     return path
 
 
+@pytest.mark.parametrize("name", ["de.txt", "deu_Latn.txt", "de/text.txt", "train-de.txt", "letters-de.txt"])
+def test_a_file_of_text_may_be_called_after_its_language(tmp_path, name):
+    write(tmp_path / name, "Guten Morgen.\nBis morgen!\n")
+    [language] = read_unlabelled(tmp_path / name).texts
+    assert language in ("de", "deu_Latn")
+
+
 def test_labels_decide_nothing(tmp_path):
     """With other labels, with none, in another order of columns: the same text."""
     words = "Anna\nmet\nBob\n\nRome\n\n"
@@ -92,7 +99,7 @@ def test_languages_are_those_asked_for_in_their_order(tmp_path):
     assert text.dropped == {"empty_line": 2}
     with pytest.raises(DataError, match="fr"):
         read_unlabelled(tmp_path, languages=["fr"])
-    named = read_unlabelled({"xx": tmp_path / "train-de.txt", "en": tmp_path / "train-en.txt"}, languages=["en"])
+    named = read_unlabelled({"de": tmp_path / "train-de.txt", "en": tmp_path / "train-en.txt"}, languages=["en"])
     assert (named.texts, named.dropped["other_language"]) == ({"en": ["en one", "en two"]}, 2)
 
 
@@ -252,7 +259,7 @@ def test_no_copy_of_what_is_held_out_is_learnt_from_in_any_language(tokenizer):
 
 
 def test_what_cannot_be_masked(tokenizer):
-    with pytest.raises(DataError, match="at least 20 different texts in one of the languages, got at most 2"):
+    with pytest.raises(DataError, match="at least 20 different texts in one of the languages, a text a line, got at most 2"):
         domain(tokenizer, {"en": ["a", "b", "a"], "de": ["c"]})
     many = {"en": [f"a {i * 'b'}" for i in range(30)]}
     with pytest.raises(ConfigError, match="max_length must be at least 5, got 4"):

@@ -9,7 +9,7 @@ from typing import Any
 from dlfa_adapters.data.assemble import Taken
 from dlfa_adapters.data.hub import load_hub
 from dlfa_adapters.data.languages import as_spelled
-from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE, find_files, language_and_split
+from dlfa_adapters.data.layout import UNKNOWN_LANGUAGE, find_files, language_of
 from dlfa_adapters.data.places import AS_FOUND, SAMPLES, Reading, each_place, sample_files
 from dlfa_adapters.data.readers import Notes, Read, Sentence, read_file
 from dlfa_adapters.data.readers.labelled_text import TEXT_END
@@ -120,7 +120,7 @@ def _items(
         items = _read(Path(place), task, reading, text, taken)
         if languages:
             check_name(Path(place), languages, items)
-        yield languages[0] if languages and len(languages) == 1 else language_and_split(Path(place))[0], items
+        yield languages[0] if languages and len(languages) == 1 else language_of(Path(place)), items
 
 
 def _read(path: Path, task: Task | None, reading: Reading, text: UnlabelledText, taken: Taken) -> list[Any]:
