@@ -259,7 +259,7 @@ def test_no_copy_of_what_is_held_out_is_learnt_from_in_any_language(tokenizer):
 
 
 def test_what_cannot_be_masked(tokenizer):
-    with pytest.raises(DataError, match="at least 20 different texts in one of the languages, a text a line, got at most 2"):
+    with pytest.raises(DataError, match=r"at least 20 different texts in one of the languages, .*, got at most 2"):
         domain(tokenizer, {"en": ["a", "b", "a"], "de": ["c"]})
     many = {"en": [f"a {i * 'b'}" for i in range(30)]}
     with pytest.raises(ConfigError, match="max_length must be at least 5, got 4"):

@@ -89,9 +89,11 @@ def test_what_the_command_line_says(place):
         "--max-length", 32, "--json",
     )  # fmt: skip
     assert json.loads(again.stdout) == json.loads((place / "fr" / "language.json").read_text("utf-8"))
-    for arguments in (["de"], ["--text", "x"], [], ["de", "--text", "x", "--resume", "y"]):
+    for arguments in (["de"], ["--text", "x"], []):
         with pytest.raises(ConfigError, match="Give a language and its text, or --resume and a folder"):
             dlfa("train-language", *arguments)
+    with pytest.raises(ConfigError, match="--resume goes on with the options of the beginning; leave out --text"):
+        dlfa("train-language", "de", "--text", "x", "--resume", "y")
 
 
 def test_a_run_keeps_its_language_until_another_is_named(run, place):
