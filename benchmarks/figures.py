@@ -154,6 +154,10 @@ class Tunings:
         """Mean over target languages and seeds."""
         return fmean(targets_of(row) for row in self.of(tuning, head))
 
+    def uas(self, tuning: str, head: str) -> float:
+        """The UAS of a parser: mean over target languages and seeds."""
+        return fmean(tunings.targets_of(tunings.uas_of(row)) for row in self.of(tuning, head))
+
     def english(self, tuning: str, head: str) -> float:
         """Mean over seeds."""
         return fmean(row["scores"]["en"] for row in self.of(tuning, head))
@@ -310,7 +314,7 @@ class Cosine:
 
 def targets_of(row: dict[str, Any]) -> float:
     """Mean over the target languages of a row of `tunings.py`."""
-    return fmean(score for language, score in row["scores"].items() if language != "en")
+    return tunings.targets_of(row["scores"])
 
 
 @cache

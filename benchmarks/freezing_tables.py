@@ -52,8 +52,7 @@ class Freezing:
         """What a way gains over `full` in the mean over targets, one a seed."""
         means: dict[tuple[str, int], float] = {}
         for row in self.rows(task):
-            scores = [score for language, score in row["scores"].items() if language != "en"]
-            means[way_of(row), row["cell"]["options"]["seed"]] = fmean(scores)
+            means[way_of(row), row["cell"]["options"]["seed"]] = tunings.targets_of(row["scores"])
         return [mean - means[FULL, seed] for (name, seed), mean in sorted(means.items()) if name == way]
 
     def over_seeds(self) -> list[str]:
@@ -78,11 +77,7 @@ class Freezing:
 
     def spread(self, task: str) -> float:
         """The largest difference between seeds of the mean over targets with all learning."""
-        means = [
-            fmean(score for language, score in row["scores"].items() if language != "en")
-            for row in self.rows(task)
-            if way_of(row) == FULL
-        ]
+        means = [tunings.targets_of(row["scores"]) for row in self.rows(task) if way_of(row) == FULL]
         return max(means) - min(means)
 
     def memory(self, task: str, way: str) -> float:

@@ -60,12 +60,17 @@ def name_of(cell: dict[str, Any]) -> str:
     return f"{cell['task']}-{cell['system'].strip('+')}-{cell['rate']:g}-{cell['seed']}"
 
 
+def adapted_at(task: str, args: argparse.Namespace, split_pairs: bool) -> Path:
+    """Where the encoder is that has read the text of a task, pairs as pairs or one by one."""
+    return Path(args.work / f"adapted-{task}{'-split' * split_pairs}")
+
+
 def adapt(task: str, args: argparse.Namespace, split_pairs: bool = False) -> Path:
     """The encoder after it has read the training text of a task in all languages."""
     from dlfa_adapters.encoders.adapted import is_adapted
     from dlfa_adapters.learning import adapt_encoder
 
-    out = args.work / f"adapted-{task}{'-split' * split_pairs}"
+    out = adapted_at(task, args, split_pairs)
     if not is_adapted(out):
         adapt_encoder(
             str(args.work / "data" / task), task=task, model=args.model, languages=list(LANGUAGES), split="train",
@@ -94,7 +99,7 @@ def run_cell(cell: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
         dev_data=data,
         language=",".join(LANGUAGES if many else LANGUAGES[:1]),
         aux=aux,
-        model=str(args.work / f"adapted-{task}{'-split' * (system == SPLIT)}") if adapted else args.model,
+        model=str(adapted_at(task, args, system == SPLIT)) if adapted else args.model,
         tuning="full",
         fusion="last",
         learning_rate=cell["rate"],
@@ -222,7 +227,7 @@ def analyses(args: argparse.Namespace) -> None:
             "head-probing", task, *both, "--model", args.model,
             "--train", places[task], "--dev", places[task], "--data", places[task], *few,
         ]  # fmt: skip
-        read = [f"{args.work}/adapted-{task}", *(runs[task, x] for x in ("+DA", "multi+DA") if (task, x) in runs)]
+        read = [str(adapted_at(task, args, False)), *(runs[task, x] for x in ("+DA", "multi+DA") if (task, x) in runs)]
         commands[f"perplexity-{task}"] = [
             "pseudo-perplexity", *read, "--data", places[task], "--task", task, "--languages", ",".join(LANGUAGES),
             "--limit", str(args.texts), "--json",

@@ -309,13 +309,12 @@ def over_seeds(rows: list[dict[str, Any]]) -> str:
     with_uas = any(map(uas_of, rows))
     for row in chosen(rows):
         cell, scores = row["cell"], row["scores"]
-        targets = fmean(score for language, score in scores.items() if language != "en")
+        targets = targets_of(scores)
         key = (cell["tuning"], cell["head"])
         groups.setdefault(key, {})[cell["options"]["seed"]] = targets, scores["en"]
         rates[key], titles[key] = rates_of(row), title_of(row)
         if heads := uas_of(row):
-            others = [score for language, score in heads.items() if language != "en"]
-            uas.setdefault(key, []).append((fmean(others), heads["en"]))
+            uas.setdefault(key, []).append((targets_of(heads), heads["en"]))
     lines = []
     for (tuning, head), seeds in groups.items():
         base = groups.get((tuning, "last"), {})
@@ -329,6 +328,11 @@ def over_seeds(rows: list[dict[str, Any]]) -> str:
     header = ["tuning", "head", "rates", "seeds", "targets", "English test"]
     header += ["targets, UAS", "English test, UAS"] if with_uas else []
     return table([*header, "against `last`"], lines)
+
+
+def targets_of(scores: dict[str, float]) -> float:
+    """The mean over the target languages of scores by language."""
+    return fmean(score for language, score in scores.items() if language != "en")
 
 
 def uas_of(row: dict[str, Any]) -> dict[str, float]:

@@ -1,8 +1,8 @@
 """`dlfa adapt`: the unlabelled text of a domain in, an encoder that knows it out."""
 
-import json
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -128,11 +128,7 @@ def adapt(
 
         return partial(resume_adaptation, resume) if resume else partial(adapt_encoder, text or {}, **given)
 
-    adapted, trained = run_training(load, "adapt")
-    if adapted is not None and as_json:
-        typer.echo(json.dumps(adapted.record, ensure_ascii=False, indent=1))
-    elif adapted is not None:
-        _show_adapted(adapted, trained)
+    run_training(load, "adapt", _show_adapted, attrgetter("record"), as_json)
 
 
 def _show_adapted(adapted: "Adapted", trained: bool) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -121,11 +122,8 @@ def train(
         )
         return lambda on_start, progress: work(on_adapt=on_start, on_start=on_start, progress=progress)
 
-    run, trained = run_training(load, "train", lambda out: run_of(out) if adapt or left else out)
-    if run is not None and as_json:
-        typer.echo(json.dumps(run.config, ensure_ascii=False, indent=1))
-    elif run is not None:
-        show_training(run, trained)
+    config = attrgetter("config")
+    run_training(load, "train", show_training, config, as_json, lambda out: run_of(out) if adapt or left else out)
 
 
 def check_nothing_else(context: typer.Context, argument: str) -> None:
@@ -142,17 +140,22 @@ def check_nothing_else(context: typer.Context, argument: str) -> None:
 
 
 def run_training(
-    load: Callable[[], Callable[..., Trained]], command: str, place: Callable[[Path], Path] = lambda out: out
-) -> tuple[Trained | None, bool]:
-    """Load what `load` gives and train, with the plan told first.
+    load: Callable[[], Callable[..., Trained]],
+    command: str,
+    show: Callable[[Trained, bool], None],
+    record: Callable[[Trained], Any],
+    as_json: bool,
+    place: Callable[[Path], Path] = lambda out: out,
+) -> None:
+    """Load what `load` gives and train, with the plan told first; the main process tells what came of it.
 
     Args:
         load: Gives the training.
         command: What goes on with it by --resume, named where it is stopped.
+        show: Prints what was trained, and whether there was something left to do.
+        record: Of what was trained, for `as_json`.
+        as_json: Print the record instead.
         place: The folder to go on with, by the one of a plan.
-
-    Returns:
-        What was trained, None in all processes but the main one; and whether there was something left to do.
     """
     from dlfa_cli.screen import loading, print_lines, progress_bars, stopped_with, typed
 
@@ -171,4 +174,7 @@ def run_training(
     with progress_bars(screen) as progress, how_to_go_on:
         trained = work(on_start=tell, progress=progress)
     leave()
-    return trained if is_main() else None, bool(begun)
+    if is_main() and as_json:
+        typer.echo(json.dumps(record(trained), ensure_ascii=False, indent=1))
+    elif is_main():
+        show(trained, bool(begun))

@@ -1,8 +1,8 @@
 """`dlfa train-language`: plain text in, a language adapter out."""
 
-import json
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -114,11 +114,7 @@ def train_language(
 
         return partial(resume_language, resume) if resume else partial(train_language, str(language), texts, **given)
 
-    adapter, trained = run_training(load, "train-language")
-    if adapter is not None and as_json:
-        typer.echo(json.dumps(adapter.record, ensure_ascii=False, indent=1))
-    elif adapter is not None:
-        _show_language(adapter, trained)
+    run_training(load, "train-language", _show_language, attrgetter("record"), as_json)
 
 
 def _show_language(adapter: "TrainedLanguage", trained: bool) -> None:
